@@ -1,0 +1,1 @@
+"""How a file becomes a checkpoint, without running anything in it. Standard library only."""

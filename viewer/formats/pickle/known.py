@@ -1,0 +1,121 @@
+"""The table of harmless known shapes, and the stand-in classes for all names, known or not.
+
+A known name is no more imported or called than any other: its stand-in is a class of ours whose `__new__` knows what
+the arguments mean. The known shapes are
+
+* the standard library's containers, dates, numbers, paths and namespaces (`plain_shapes`),
+* numpy's scalars, dtypes and arrays (`numpy_shapes`),
+* torch's tensors, parameters, storages, sizes, devices and dtypes (`torch_shapes`, `tensor_shapes`).
+
+`HARMLESS` lists those that only build plain data or tensors wherever they are really called. Some that are rebuilt
+here are not in it, since a program that really called them could be led anywhere: `builtins.getattr`,
+`functools.partial`, `torch.storage._load_from_bytes` (a pickle of its own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from viewer.errors import LimitExceeded
+from viewer.formats.pickle.names import CONSTANTS, STORAGE_CLASSES, plain_name
+from viewer.formats.pickle.numpy_shapes import NUMPY_SHAPES
+from viewer.formats.pickle.plain_shapes import PLAIN_SHAPES
+from viewer.formats.pickle.standins import ObjectStandIn, StandInType
+from viewer.formats.pickle.tensor_shapes import TENSOR_SHAPES, quick_rebuild
+from viewer.formats.pickle.torch_shapes import TORCH_SHAPES
+
+if TYPE_CHECKING:
+    from viewer.formats.pickle.session import PickleSession
+
+Builder: TypeAlias = Callable[..., object]
+"""Makes a record or plain value of the arguments of a call, in constant time; raises one of `MISFITS` when they are
+not what it knows, and the call is then recorded as that of an unknown class."""
+
+MISFITS: Final = (TypeError, ValueError, OverflowError, LookupError, AttributeError, RecursionError)
+
+SHAPES: Final[dict[str, Callable[[PickleSession], Builder]]] = {
+    **PLAIN_SHAPES,
+    **NUMPY_SHAPES,
+    **TORCH_SHAPES,
+    **TENSOR_SHAPES,
+}
+"""By dotted name, with the module names of Python 3 and numpy 2: what makes the builder of a session."""
+
+HARMLESS: Final = (
+    SHAPES.keys()
+    | CONSTANTS.keys()
+    | STORAGE_CLASSES
+    | {
+        "argparse.Namespace",
+        "builtins.bool",
+        "builtins.bytes",
+        "builtins.dict",
+        "builtins.float",
+        "builtins.int",
+        "builtins.list",
+        "builtins.object",
+        "builtins.str",
+        "builtins.tuple",
+        "numpy.ndarray",
+        "types.SimpleNamespace",
+    }
+) - {"builtins.getattr", "functools.partial", "torch.storage._load_from_bytes"}
+
+
+def is_harmless(module: str, name: str) -> bool:
+    """Whether a global is in the documented table of names that only build plain data or tensors."""
+    return plain_name(module, name) in HARMLESS
+
+
+def class_finder(session: PickleSession) -> Callable[[str, str], StandInType]:
+    """The function that gives the stand-in class for a name, and counts how often each is asked for."""
+    counts = session.global_counts
+    classes: dict[tuple[str, str], StandInType] = {}
+
+    def find(module: str, name: str) -> StandInType:
+        key = (module, name)
+        made = classes.get(key)
+        if made is None:
+            made = classes[key] = _make_class(session, module, name)
+        counts[key] += 1
+        return made
+
+    return find
+
+
+def _make_class(session: PickleSession, module: str, name: str) -> StandInType:
+    limits = session.limits
+    if len(module) + len(name) > limits.pickle_name_nchars:
+        raise LimitExceeded(
+            f"a pickle names a class with {len(module) + len(name):,} characters",
+            advice="No checkpoint needs that: the file may have been made to do harm",
+        )
+    if len(session.global_counts) >= limits.pickle_globals:
+        raise LimitExceeded(
+            f"a pickle names more than {limits.pickle_globals:,} classes",
+            advice="No checkpoint needs that: the file may have been made to do harm",
+        )
+    plain = plain_name(module, name)
+    shape = SHAPES.get(plain)
+    make = _unknown() if shape is None else _known(shape(session))
+    if plain == "torch._utils._rebuild_tensor_v2":
+        make = quick_rebuild(session, make)
+    return StandInType("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
+
+
+def _unknown() -> Builder:
+    def make(cls: StandInType, /, *args: object, **kwargs: Any) -> object:
+        return ObjectStandIn(cls, args, kwargs)
+
+    return make
+
+
+def _known(build: Builder) -> Builder:
+    def make(cls: StandInType, /, *args: object, **kwargs: Any) -> object:
+        try:
+            return build(*args, **kwargs)
+        except MISFITS:
+            return ObjectStandIn(cls, args, kwargs)
+
+    return make

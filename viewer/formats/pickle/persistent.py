@@ -1,0 +1,93 @@
+"""Persistent ids: how torch pickles refer to storages, and what to make of ids that are something else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from viewer.checkpoint.dtypes import DTYPE_CODE, DTYPES, STORAGE_CLASS_DTYPE
+from viewer.formats.pickle.names import STORAGE_CLASSES
+from viewer.formats.pickle.standins import ObjectStandIn, Problem, StandInType, StorageStandIn
+
+if TYPE_CHECKING:
+    from viewer.formats.pickle.session import PersistentReader, PickleSession
+
+_MOST_ELEMENTS: Final = (1 << 59) - 1  # of 16 bytes, in an int64
+
+
+class PersistentId(metaclass=StandInType):
+    """Stands for a persistent id of no known form; its record holds the id as its argument."""
+
+    dotted = "persistent id"
+
+
+def persistent_reader(session: PickleSession) -> PersistentReader:
+    """The function that reads the persistent ids of one pickle of this session."""
+    if session.persistent_ids == "inert":
+        return _inert
+    if callable(session.persistent_ids):
+        return session.persistent_ids
+
+    by_key = session.storages_by_key
+    nbytes_column = session.storages.nbytes
+    add_storage = session.add_storage
+    # By id of a stand-in class, which is held beside: what it stands for. (A hash of the object would be its own.)
+    classes: dict[int, tuple[int, int, object]] = {}
+
+    def storage(storage_class: object, key: str, location: object, numel: object) -> object:
+        known = classes.get(id(storage_class))
+        if known is None:
+            dtype = storage_class_dtype(storage_class)
+            known = classes[id(storage_class)] = (dtype, DTYPES[dtype].itemsize, storage_class)
+        dtype, itemsize, _ = known
+        if dtype < 0 or type(numel) is not int or not 0 <= numel <= _MOST_ELEMENTS:
+            return Problem("a storage of an unknown kind or size")
+        number = by_key.get(key)
+        if number is None:
+            place = location if type(location) is str else "unknown"
+            number = by_key[key] = add_storage(key, dtype, numel * itemsize, place)
+        elif nbytes_column[number] < numel * itemsize:
+            # The same record, named twice with different sizes: the larger claim is the one to check.
+            nbytes_column[number] = numel * itemsize
+        return StorageStandIn(number, dtype)
+
+    def read(pid: object) -> object:
+        if type(pid) is tuple and 5 <= len(pid) <= 6 and pid[0] == "storage" and type(pid[2]) is str:
+            made = storage(pid[1], pid[2], pid[3], pid[4])
+            if len(pid) == 6 and pid[5] is not None and type(made) is StorageStandIn:
+                _apply_view(session, made, pid[5])
+            return made
+        return _other(session, pid)
+
+    return read
+
+
+def storage_class_dtype(storage_class: object) -> int:
+    """The dtype code of a storage class's stand-in; -1 where it is not one of torch's."""
+    if not isinstance(storage_class, StandInType) or storage_class.dotted not in STORAGE_CLASSES:
+        return -1
+    return DTYPE_CODE.get(STORAGE_CLASS_DTYPE.get(storage_class.dotted.rpartition(".")[2], ""), -1)
+
+
+def _apply_view(session: PickleSession, storage: StorageStandIn, view: object) -> None:
+    """`(view_key, offset, size)` of legacy files: offset and size in elements of the root storage
+    (torch/serialization.py, `_legacy_load`)."""
+    if type(view) is tuple and len(view) == 3:
+        _, first, size = view
+        if type(first) is int and type(size) is int and 0 <= first <= _MOST_ELEMENTS and size >= 0:
+            storage.first = first
+            return
+    session.warn("a view of a storage is described in an unknown form and was read as the whole storage")
+
+
+def _other(session: PickleSession, pid: object) -> object:
+    if type(pid) is tuple and len(pid) == 4 and pid[0] == "module":
+        # ("module", class, source file, source) of legacy files, for the containers that nn.Module pickles name.
+        made = pid[1]
+        if isinstance(made, StandInType):
+            session.module_sources[made.dotted] = pid[3] if type(pid[3]) is str else ""
+            return made
+    return _inert(pid)
+
+
+def _inert(pid: object) -> object:
+    return ObjectStandIn(PersistentId, (pid,))

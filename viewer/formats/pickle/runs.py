@@ -1,0 +1,95 @@
+"""Regular expressions that eat whole runs of opcodes, so that a scan steps only where there is something to see.
+
+A run is made of units that need no knowledge of the stack:
+
+* numbers, None and booleans; short strings; empty containers; fetches of memo entries known to be light;
+* opcodes that fill a container, where no PUT follows: what they leave on top need not be new;
+* whole calls, `( arguments t R`, whose argument tuple is consumed at once. So the shapes, strides and persistent ids
+  of tensors, thousands of tuples, need no further look: none of them can become part of a dict key.
+
+The bounds of memo indexes are part of the expression. Indexes below 256 are never written inside a run, so what they
+hold is known exactly when a run fetches them. In protocols 4 and 5, where MEMOIZE counts for itself, no argument
+inside a run may hold MEMOIZE's own byte: counting that byte counts the opcode.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+LOW_INDEXES: Final = 256
+_SHORT_STRING: Final = 48  # storage keys ("0", or an address in legacy files), names of parameters
+_FLAT_TUPLE: Final = 16
+
+ATOM: Final = rb"(?:K.|[N\x88\x89]|G.{8}|J....|M..)"
+ATOMS: Final = re.compile(ATOM + rb"++", re.DOTALL)
+ONE_ATOM: Final = re.compile(ATOM, re.DOTALL)
+
+
+@lru_cache(maxsize=16)
+def run_pattern(light: bytes, highest_64k: int, memoize: bool) -> re.Pattern[bytes]:
+    """The expression for runs.
+
+    Parameters
+    ----------
+    light
+        The memo indexes below 256 that may be fetched inside a run, ascending.
+    highest_64k
+        The largest memo index that may be written, divided by 65,536.
+    memoize
+        True for protocols 4 and 5.
+    """
+    if memoize:
+        any_byte = rb"[^\x94]"
+        put = rb"\x94?+"
+        light = light.replace(b"\x94", b"")
+    else:
+        any_byte = b"."
+        put = rb"(?:r(?!.\x00\x00\x00)..[\x00-%b]\x00)?+" % re.escape(bytes([min(highest_64k, 255)]))
+    get = b"h[%b]" % re.escape(light) if light else b"(?!)"
+
+    names = {"any": any_byte, "put": put, "get": get}
+    atom = _fill(rb"(?:K<any>|[N\x88\x89]|J<any>{4}|M<any>{2}|G<any>{8})", **names)
+    short = _fill(rb"(?:X(?:%b)|\x8c(?:%b))" % (_counted(any_byte, 3), _counted(any_byte, 0)), **names)
+    names |= {"atom": atom, "short": short}
+    item = _fill(
+        rb"(?:<get>(?:\)R<put>)?+"
+        rb"|<atom>{3,}+(?:[\x85-\x87]<put>)?+|<atom>{2}+(?:[\x85\x86]<put>)?+|<atom>(?:\x85<put>)?+"
+        rb"|\((?:<get>|<atom>|<short><put>)*+t<put>Q?+"
+        rb"|[\])}]<put>|<short><put>)",
+        **names,
+    )
+    # A tuple that is not a persistent id is an argument of the call all the same.
+    call = _fill(rb"\(<item>++t<put>R<put>", item=item, **names)
+    of_parameter = _fill(rb"(?:[\x88\x89]<get>\)R<put>\x87<put>R<put>)?+", **names)
+    # A handful of values before a tuple opcode is left to the scan: it looks whether the tuple is flat.
+    values = rb"(?:<atom>|<short><put>){1,%d}+(?![\x85-\x87t])" % (_FLAT_TUPLE + 4)
+    return re.compile(
+        _fill(
+            rb"(?:<get>|<call><of_parameter>|<values>|[\])}\x8fR\x81Q]<put>"
+            rb"|[aesub\x90](?![qrp\x94\x80\x95])|\((?!<atom>{0,%d}+t)){1,65000}+" % _FLAT_TUPLE,
+            values=_fill(values, **names),
+            call=call,
+            of_parameter=of_parameter,
+            **names,
+        ),
+        re.DOTALL,
+    )
+
+
+def _counted(any_byte: bytes, zeros: int) -> bytes:
+    """Alternatives for a length and its payload, written out since an expression cannot count; by eights, since they
+    are tried one after the other."""
+    blocks = []
+    for low in range(1, _SHORT_STRING, 8):
+        lengths = range(low, low + 8)
+        one_by_one = b"|".join(b"\\x%02x%b%b{%d}" % (n, rb"\x00" * zeros, any_byte, n) for n in lengths)
+        blocks.append(b"(?=[\\x%02x-\\x%02x])(?:%b)" % (low, low + 7, one_by_one))
+    return b"|".join(blocks)
+
+
+def _fill(template: bytes, **parts: bytes) -> bytes:
+    for name, part in parts.items():
+        template = template.replace(b"<%b>" % name.encode(), part)
+    return template

@@ -1,0 +1,487 @@
+"""Known shapes of torch: everything that rebuilds a tensor. Each becomes a row of the session's TensorTable.
+
+Signatures follow torch/_utils.py and torch/_tensor.py of torch 2.13; older files give fewer arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from viewer.checkpoint.dtypes import DTYPE_CODE, DTYPES
+from viewer.checkpoint.tensors import NO_STORAGE, TensorFlag, numel_of
+from viewer.formats.pickle.names import constant_of
+from viewer.formats.pickle.numpy_shapes import ArrayRecord
+from viewer.formats.pickle.standins import (
+    Problem,
+    ScalarStandIn,
+    SequenceStandIn,
+    StandInType,
+    StorageStandIn,
+    TensorStandIn,
+)
+
+if TYPE_CHECKING:
+    from viewer.formats.pickle.session import PickleSession
+
+Builder = Callable[..., object]
+
+_LARGEST: Final = (1 << 63) - 1  # torch counts elements and bytes in int64
+_ITEMSIZE: Final = tuple(dtype.itemsize for dtype in DTYPES)
+_GRAD: Final = int(TensorFlag.REQUIRES_GRAD)
+_PARAMETER: Final = int(TensorFlag.PARAMETER)
+_NO_SHAPE: Final = (0,)  # what stands for a shape that cannot be
+
+
+def _placer(session: PickleSession) -> Callable[[StorageStandIn, object, object, object, object, int], TensorStandIn]:
+    """The function that makes a row for a view of a storage. A view that cannot be keeps its row, with what is wrong
+    in `problem`."""
+    tensors = session.tensors
+    dtypes, shapes, strides = tensors.dtype.append, tensors.shape.append, tensors.stride.append
+    storages, offsets, flags = tensors.storage.append, tensors.storage_offset.append, tensors.flags.append
+    rows = tensors.shape
+    storage_nbytes = session.storages.nbytes
+    most_dims = session.limits.tensor_dims
+
+    def place(
+        storage: StorageStandIn, offset: object, size: object, stride: object, requires_grad: object, dtype: int
+    ) -> TensorStandIn:
+        if not (
+            type(offset) is int
+            and type(size) is tuple
+            and type(stride) is tuple
+            and len(size) == len(stride) <= most_dims
+            and offset >= 0
+        ):
+            return _misplaced(session, storage, size, stride, requires_grad, dtype)
+        first = offset + storage.first
+        last = first
+        numel = 1
+        for extent, step in zip(size, stride, strict=True):
+            if type(extent) is not int or type(step) is not int or extent < 0 or step < 0:
+                return _misplaced(session, storage, size, stride, requires_grad, dtype)
+            numel *= extent
+            last += (extent - 1) * step
+        if numel > _LARGEST or first > _LARGEST:
+            return _misplaced(session, storage, size, stride, requires_grad, dtype)
+        number = len(rows)
+        dtypes(dtype)
+        shapes(size)
+        strides(stride)
+        storages(storage.number)
+        offsets(first)
+        flags(_GRAD if requires_grad is True else 0)
+        if numel:
+            needed = (last + 1) * _ITEMSIZE[dtype]
+            there = storage_nbytes[storage.number]
+            if needed > there:
+                tensors.problem[number] = (
+                    f"reaches outside its storage: needs {count_text(needed)} bytes of {there:,}"
+                )
+        return TensorStandIn(number)
+
+    return place
+
+
+def _misplaced(
+    session: PickleSession,
+    storage: StorageStandIn,
+    size: object,
+    stride: object,
+    requires_grad: object,
+    dtype: int,
+) -> TensorStandIn:
+    """A row for a view whose shape, stride or offset cannot be; or the same with its lists made tuples."""
+    shape = dims_of(size, session.limits.tensor_dims)
+    number = session.add_tensor(dtype, _NO_SHAPE, (1,), storage.number, 0, _GRAD if requires_grad is True else 0)
+    if shape is None:
+        problem = "its shape is not a list of sizes"
+    else:
+        problem = f"its shape, stride or offset cannot be: shape {shape_text(shape)}"
+    session.tensors.problem[number] = problem
+    return TensorStandIn(number, {"claimed shape": size, "claimed stride": stride})
+
+
+def dims_of(size: object, most: int) -> tuple[int, ...] | None:
+    """The ints of a tuple, list or torch.Size; None where there are too many or other things among them."""
+    if isinstance(size, SequenceStandIn):
+        size = size.given
+    if not isinstance(size, (tuple, list)) or len(size) > most or not all(type(extent) is int for extent in size):
+        return None
+    return tuple(size)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape for a message, in bounded length."""
+    return "×".join(str(extent) if extent.bit_length() <= 128 else "a huge number" for extent in shape[:8])
+
+
+def count_text(number: int) -> str:
+    """A number for a message, in bounded length."""
+    return f"{number:,}" if number.bit_length() <= 128 else "a huge number of"
+
+
+def dtype_of(item: object) -> int | None:
+    """The code of a torch dtype's stand-in."""
+    constant = constant_of(item)
+    return DTYPE_CODE.get(constant[1].removeprefix("torch.")) if constant else None
+
+
+def _storage_of(item: object) -> StorageStandIn:
+    if type(item) is not StorageStandIn:
+        raise TypeError("not a storage")
+    return item
+
+
+def _add_flags(session: PickleSession, number: int, metadata: object) -> None:
+    if type(metadata) is dict:
+        for name, flag in (("conj", TensorFlag.CONJ), ("neg", TensorFlag.NEG)):
+            if metadata.get(name) is True:
+                session.tensors.flags[number] |= flag
+
+
+def _rebuild_tensor(session: PickleSession) -> Builder:
+    place = _placer(session)
+
+    def build(storage: object, offset: object, size: object, stride: object) -> TensorStandIn:
+        kept = _storage_of(storage)
+        return place(kept, offset, size, stride, False, kept.dtype)
+
+    return build
+
+
+def _rebuild_tensor_v2(session: PickleSession) -> Builder:
+    place = _placer(session)
+
+    def build(
+        storage: object,
+        offset: object,
+        size: object,
+        stride: object,
+        requires_grad: object = False,
+        _hooks: object = None,
+        metadata: object = None,
+    ) -> TensorStandIn:
+        if type(storage) is not StorageStandIn:
+            raise TypeError("not a storage")
+        made = place(storage, offset, size, stride, requires_grad, storage.dtype)
+        if metadata is not None:
+            _add_flags(session, made.number, metadata)
+        return made
+
+    return build
+
+
+def quick_rebuild(session: PickleSession, general: Builder) -> Builder:
+    """The `__new__` of the stand-in of `_rebuild_tensor_v2`, which nearly every tensor is made by: the usual six
+    arguments without a detour, all others by `general`."""
+    place = _placer(session)
+
+    def make(cls: StandInType, /, *args: object, **kwargs: object) -> object:
+        if len(args) == 6 and not kwargs and type(args[0]) is StorageStandIn:
+            return place(args[0], args[1], args[2], args[3], args[4], args[0].dtype)
+        return general(cls, *args, **kwargs)
+
+    return make
+
+
+def _rebuild_tensor_v3(session: PickleSession) -> Builder:
+    place = _placer(session)
+
+    def build(
+        storage: object,
+        offset: object,
+        size: object,
+        stride: object,
+        requires_grad: object,
+        _hooks: object,
+        dtype: object,
+        metadata: object = None,
+    ) -> TensorStandIn:
+        code = dtype_of(dtype)
+        if code is None:
+            raise TypeError("not a dtype")
+        made = place(_storage_of(storage), offset, size, stride, requires_grad, code)
+        _add_flags(session, made.number, metadata)
+        return made
+
+    return build
+
+
+def _rebuild_parameter(session: PickleSession) -> Builder:
+    def build(data: object, requires_grad: object = True, _hooks: object = None, state: object = None) -> object:
+        if isinstance(data, ArrayRecord) or type(data) is not TensorStandIn:
+            raise TypeError("not a tensor")
+        flags = session.tensors.flags
+        flags[data.number] |= _PARAMETER
+        if requires_grad is True:
+            flags[data.number] |= _GRAD
+        if state:
+            _add_state(data, state)
+        return data
+
+    return build
+
+
+def _add_state(tensor: TensorStandIn, state: object) -> None:
+    """Attributes of a tensor: a dict, or a dict and a dict of slots (torch/_utils.py:_set_obj_state)."""
+    if type(state) is tuple and len(state) == 2:
+        attributes, slots = state
+        if slots:
+            tensor.__setstate__(slots)
+    else:
+        attributes = state
+    if type(attributes) is dict:
+        if tensor.parts is None and attributes and all(type(name) is str for name in list(attributes)[:16]):
+            tensor.parts = attributes
+        elif attributes:
+            tensor.__setstate__(attributes)
+    elif attributes is not None:
+        tensor.__setstate__(attributes)
+
+
+def _rebuild_qtensor(session: PickleSession) -> Builder:
+    place = _placer(session)
+
+    def build(
+        storage: object,
+        offset: object,
+        size: object,
+        stride: object,
+        params: object,
+        requires_grad: object = False,
+        _hooks: object = None,
+    ) -> TensorStandIn:
+        kept = _storage_of(storage)
+        if type(params) is not tuple or not 1 <= len(params) <= 8:
+            raise TypeError("not quantizer parameters")
+        scheme = constant_of(params[0])
+        made = place(kept, offset, size, stride, requires_grad, kept.dtype)
+        extra: dict[str, object] = {"qscheme": scheme[1].removeprefix("torch.") if scheme else "unknown"}
+        if len(params) == 3 and type(params[1]) in {float, int} and type(params[2]) is int:
+            extra["scale"], extra["zero_point"] = params[1], params[2]
+        elif len(params) == 4:
+            parts = made.parts = made.parts or {}
+            for name, part in (("scales", params[1]), ("zero_points", params[2])):
+                parts[name] = part
+                if type(part) is TensorStandIn:
+                    extra[name] = part.number
+            if type(params[3]) is int and abs(params[3]) <= session.limits.tensor_dims:
+                extra["axis"] = params[3]
+        session.tensors.extra[made.number] = extra
+        return made
+
+    return build
+
+
+def _without_storage(
+    session: PickleSession,
+    dtype: int,
+    size: object,
+    *,
+    layout: str = "",
+    flags: int = 0,
+    extra: dict[str, object] | None = None,
+    parts: dict[str, object] | None = None,
+) -> TensorStandIn:
+    """A row for a tensor that has no storage of its own."""
+    shape = dims_of(size, session.limits.tensor_dims)
+    sound = shape is not None and all(extent >= 0 for extent in shape) and numel_of(shape) <= _LARGEST
+    number = session.add_tensor(dtype, shape if sound and shape is not None else _NO_SHAPE, (), NO_STORAGE, 0, flags)
+    if not sound:
+        session.tensors.problem[number] = "its shape cannot be"
+    if layout:
+        session.tensors.layout[number] = layout
+    if extra:
+        session.tensors.extra[number] = extra
+    return TensorStandIn(number, parts)
+
+
+_SPARSE_PARTS: Final = {
+    "sparse_csr": ("crow_indices", "col_indices"),
+    "sparse_bsr": ("crow_indices", "col_indices"),
+    "sparse_csc": ("ccol_indices", "row_indices"),
+    "sparse_bsc": ("ccol_indices", "row_indices"),
+}
+
+
+def layout_name(item: object) -> str:
+    """ "sparse_coo" of the stand-in of `torch.sparse_coo`; "" for what is no layout."""
+    constant = constant_of(item)
+    text = constant[1] if constant else item.text if isinstance(item, ScalarStandIn) else ""
+    return text.removeprefix("torch.").removeprefix("_")[:40]
+
+
+def _rebuild_sparse_tensor(session: PickleSession) -> Builder:
+    def build(layout: object, data: object) -> TensorStandIn:
+        name = layout_name(layout)
+        if type(data) is not tuple:
+            raise TypeError("not the parts of a sparse tensor")
+        parts: dict[str, object]
+        if name == "sparse_coo" and 3 <= len(data) <= 4:
+            parts = {"indices": data[0], "values": data[1]}
+            size = data[2]
+        elif name in _SPARSE_PARTS and len(data) == 4:
+            compressed, plain = _SPARSE_PARTS[name]
+            parts = {compressed: data[0], plain: data[1], "values": data[2]}
+            size = data[3]
+        else:
+            raise TypeError("an unknown layout")
+        extra: dict[str, object] = {key: part.number for key, part in parts.items() if type(part) is TensorStandIn}
+        if name == "sparse_coo" and len(data) == 4 and type(data[3]) is bool:
+            extra["is_coalesced"] = data[3]
+        values = parts["values"]
+        dtype = session.tensors.dtype[values.number] if type(values) is TensorStandIn else DTYPE_CODE["float32"]
+        return _without_storage(session, dtype, size, layout=name, extra=extra, parts=parts)
+
+    return build
+
+
+def _rebuild_nested_tensor(session: PickleSession) -> Builder:
+    def build(buffer: object, sizes: object, strides: object, offsets: object) -> TensorStandIn:
+        if type(buffer) is not TensorStandIn:
+            raise TypeError("not a buffer")
+        parts: dict[str, object] = {"values": buffer, "sizes": sizes, "strides": strides, "storage_offsets": offsets}
+        extra: dict[str, object] = {key: part.number for key, part in parts.items() if type(part) is TensorStandIn}
+        dtype = session.tensors.dtype[buffer.number]
+        shape = session.tensors.shape[buffer.number]
+        return _without_storage(session, dtype, shape, layout="nested", extra=extra, parts=parts)
+
+    return build
+
+
+def _rebuild_meta_tensor(session: PickleSession) -> Builder:
+    def build(dtype: object, size: object, _stride: object, requires_grad: object = False) -> TensorStandIn:
+        code = dtype_of(dtype)
+        if code is None:
+            raise TypeError("not a dtype")
+        flags = _GRAD if requires_grad is True else 0
+        return _without_storage(session, code, size, flags=flags, extra={"device": "meta"})
+
+    return build
+
+
+def _rebuild_on_device(session: PickleSession) -> Builder:
+    def build(data: object, dtype: object, device: object, requires_grad: object = False) -> object:
+        """A tensor of a device without storages, saved through numpy or the CPU: the values are those of `data`."""
+        number = data.number if isinstance(data, (ArrayRecord, TensorStandIn)) else None
+        if number is None:
+            raise TypeError("not values")
+        if requires_grad is True:
+            session.tensors.flags[number] |= _GRAD
+        extra = session.tensors.extra.setdefault(number, {})
+        if type(device) is str and len(device) <= 100:
+            extra["device"] = device
+        code = dtype_of(dtype)
+        if code is not None and code != session.tensors.dtype[number]:
+            extra["dtype on device"] = DTYPES[code].name
+        return TensorStandIn(number)
+
+    return build
+
+
+def _rebuild_wrapper_subclass(session: PickleSession) -> Builder:
+    def build(
+        made: object,
+        dtype: object,
+        size: object,
+        _stride: object,
+        _offset: object,
+        layout: object,
+        device: object,
+        requires_grad: object = False,
+    ) -> TensorStandIn:
+        code = dtype_of(dtype)
+        if code is None or not isinstance(made, StandInType):
+            raise TypeError("not a wrapper")
+        extra: dict[str, object] = {"type": made.dotted}
+        if isinstance(device, ScalarStandIn):
+            extra["device"] = device.text
+        flags = _GRAD if requires_grad is True else 0
+        name = layout_name(layout)
+        return _without_storage(
+            session, code, size, layout=name if name != "strided" else "", flags=flags, extra=extra
+        )
+
+    return build
+
+
+_PLAIN_TYPES: Final = {"torch.Tensor", "torch._tensor.Tensor", "torch.tensor.Tensor"}
+_PARAMETER_TYPES: Final = {"torch.nn.parameter.Parameter", "torch.nn.Parameter", "torch.nn.parameter.Buffer"}
+
+
+def _rebuild_from_type(session: PickleSession) -> Builder:
+    # A table of its own: that a rebuild calls a rebuild that calls a rebuild … would cost a level each time.
+    inner: dict[str, Builder] = {}
+
+    def build(function: object, made: object, args: object, state: object = None) -> object:
+        if not isinstance(function, StandInType) or not isinstance(made, StandInType) or type(args) is not tuple:
+            raise TypeError("not a rebuild of a tensor")
+        if function.dotted not in inner:
+            shape = TENSOR_SHAPES.get(function.dotted)
+            if shape is None or shape is _rebuild_from_type:
+                raise TypeError("not a rebuild of a tensor")
+            inner[function.dotted] = shape(session)
+        if len(args) > 16:
+            raise TypeError("too many arguments")
+        tensor = inner[function.dotted](*args)
+        if type(tensor) is not TensorStandIn:
+            raise TypeError("not a tensor")
+        if made.dotted in _PARAMETER_TYPES:
+            session.tensors.flags[tensor.number] |= _PARAMETER
+        elif made.dotted not in _PLAIN_TYPES:
+            session.tensors.extra.setdefault(tensor.number, {})["type"] = made.dotted
+        if state:
+            _add_state(tensor, state)
+        return tensor
+
+    return build
+
+
+def _parameter(session: PickleSession) -> Builder:
+    rebuild = _rebuild_parameter(session)
+
+    def build(data: object, requires_grad: object = True) -> object:
+        return rebuild(data, requires_grad)
+
+    return build
+
+
+def _load_from_bytes(session: PickleSession) -> Builder:
+    def build(data: object) -> object:
+        """A storage pickled by plain pickle: `torch.save` of it, as bytes (torch/storage.py)."""
+        loader = session.nested_loader
+        if loader is None or type(data) is not bytes:
+            raise TypeError("nothing reads it")
+        raw: bytes = data
+
+        def load() -> object:
+            made = loader(raw)
+            return Problem("a storage kept in a byte string is empty") if made is None else made
+
+        return session.once("nested", data, load)
+
+    return build
+
+
+TENSOR_SHAPES: Final[dict[str, Callable[[PickleSession], Builder]]] = {
+    "torch._utils._rebuild_tensor": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
+    "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
+    "torch._utils._rebuild_parameter": _rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": _rebuild_parameter,
+    "torch._utils._rebuild_qtensor": _rebuild_qtensor,
+    "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
+    "torch._utils._rebuild_sparse_csr_tensor": _rebuild_sparse_tensor,
+    "torch._utils._rebuild_nested_tensor": _rebuild_nested_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta_tensor,
+    "torch._utils._rebuild_device_tensor_from_numpy": _rebuild_on_device,
+    "torch._utils._rebuild_device_tensor_from_cpu_tensor": _rebuild_on_device,
+    "torch._utils._rebuild_xla_tensor": _rebuild_on_device,
+    "torch._utils._rebuild_wrapper_subclass": _rebuild_wrapper_subclass,
+    "torch._tensor._rebuild_from_type": _rebuild_from_type,
+    "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
+    "torch.nn.parameter.Parameter": _parameter,
+    "torch.storage._load_from_bytes": _load_from_bytes,
+}
+"""By dotted name (see `viewer.formats.pickle.known`)."""

@@ -1,0 +1,131 @@
+"""The bytes of a checkpoint's storages, read by position when somebody asks for them.
+
+One reader serves any number of threads. A range is read only from the very file whose structure was read: the file is
+compared with the facts noted then, once when it is opened and again at every call.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.tensors import DEFLATED, INLINE, STORED, StorageRef
+from viewer.errors import MalformedFile, ViewerError
+from viewer.formats.inflate import InflatedStorage
+from viewer.formats.source import FileSource, changed_since
+
+_KEPT_STREAMS = 4
+"""Deflated storages that are read at a time; each keeps up to 16 MiB of inflated blocks."""
+
+
+class StorageReader:
+    """Reads storages of one checkpoint. Thread-safe; a context manager.
+
+    Parameters
+    ----------
+    checkpoint
+        Not changed. Its `blobs` must be there for INLINE storages.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self._sources: dict[int, FileSource] = {}
+        self._streams: dict[int, InflatedStorage] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files. No other thread may be reading."""
+        with self._lock:
+            self._streams.clear()
+            for source in self._sources.values():
+                source.close()
+            self._sources.clear()
+
+    def read_into(self, storage: StorageRef, offset: int, buffer: bytearray | memoryview) -> None:
+        """Fill `buffer` with the bytes of `storage` from `offset` on, in the file's byte order.
+
+        Parameters
+        ----------
+        offset
+            In bytes, within the storage.
+        buffer
+            Writable and contiguous.
+
+        Raises
+        ------
+        MalformedFile
+            When the storage cannot be read, or does not reach that far.
+        FileChanged
+            When the file is not the one any more that was opened.
+        """
+        view = memoryview(buffer).cast("B")
+        if offset < 0 or offset + len(view) > storage.nbytes:
+            raise MalformedFile(
+                f"bytes {offset:,} to {offset + len(view):,} of storage {storage.key} are needed, but it has "
+                f"{storage.nbytes:,}",
+                path=self._checkpoint.path,
+            )
+        if storage.encoding == STORED:
+            source = self._sources.get(storage.file) or self._open(storage.file)
+            source.check_open_file()
+            source.read_into(storage.offset + offset, view)
+        elif storage.encoding == DEFLATED:
+            source = self._sources.get(storage.file) or self._open(storage.file)
+            source.check_open_file()
+            self._stream(source, storage).read_into(offset, view)
+        elif storage.encoding == INLINE:
+            view[:] = self._blob(storage)[offset : offset + len(view)]
+        else:
+            raise MalformedFile(
+                storage.problem or f"storage {storage.key} cannot be read",
+                path=self._checkpoint.path,
+                advice="The other tensors are not affected",
+            )
+
+    def _open(self, number: int) -> FileSource:
+        with self._lock:
+            source = self._sources.get(number)
+            if source is None:
+                facts = self._checkpoint.files[number]
+                source = FileSource(facts.path)
+                changed = changed_since(facts, source.facts)
+                if changed is not None:
+                    source.close()
+                    raise changed
+                self._sources[number] = source
+            return source
+
+    def _stream(self, source: FileSource, storage: StorageRef) -> InflatedStorage:
+        with self._lock:
+            stream = self._streams.pop(storage.number, None)
+            if stream is None:
+                stream = InflatedStorage(source, storage.offset, storage.length, storage.nbytes)
+            self._streams[storage.number] = stream  # the last one used stands last
+            if len(self._streams) > _KEPT_STREAMS:
+                del self._streams[next(iter(self._streams))]
+            return stream
+
+    def _blob(self, storage: StorageRef) -> memoryview:
+        blobs = self._checkpoint.blobs
+        if storage.offset >= len(blobs):
+            raise ViewerError(
+                f"the bytes of storage {storage.key} are kept by the process that opened the file, not by this one",
+                path=self._checkpoint.path,
+            )
+        blob = memoryview(blobs[storage.offset])
+        if len(blob) < storage.nbytes:
+            raise MalformedFile(
+                f"storage {storage.key} holds {len(blob):,} of its {storage.nbytes:,} bytes",
+                path=self._checkpoint.path,
+            )
+        return blob

@@ -1,0 +1,206 @@
+"""The zip container of torch 1.6 and newer, TorchScript archives included.
+
+A folder of any name (the file's own name, or "archive") holds `data.pkl` and a record `data/<key>` for each storage.
+Around them, by generation: `version` (1.6), `byteorder` (2.1; without it values are little-endian, whatever the
+machine, see torch/serialization.py:_load), `.data/serialization_id` (2.1), `.format_version` and `.storage_alignment`
+(2.6). TorchScript adds `constants.pkl` with `constants/<key>` and the sources below `code/`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.errors import ViewerError
+from viewer.formats.pickle import Group, PickleSession, Problem, Text
+from viewer.formats.pickle_stream import load_pickle_task
+from viewer.formats.tensor_problems import mark_tensors
+from viewer.formats.torch_legacy import session_beside, session_for
+from viewer.formats.tree import build_nodes
+from viewer.formats.zip_archive import ZipArchive
+from viewer.formats.zip_directory import ZipDirectory
+from viewer.formats.zip_format import DEFLATE_METHOD
+from viewer.formats.zip_storages import place_storages_task
+from viewer.task import Progress, Task
+
+_DATA: Final = "data.pkl"
+_SHOWN_RECORDS: Final = 20
+_MAX_SOURCES: Final = 2_000
+"""Source files of a TorchScript archive that are shown; a large model has some hundreds."""
+_WINDOW: Final = 64 << 20
+"""Up to here a pickle is read at once, since its record says how long it is."""
+_MAX_SOURCE_NBYTES: Final = 16 << 20
+_KNOWN: Final = ("version", "byteorder", ".format_version", ".storage_alignment", ".data/serialization_id")
+_FACTS: Final = (
+    (".format_version", "format version"),
+    (".storage_alignment", "storage alignment"),
+    ("version", "archive version"),
+    (".data/serialization_id", "serialization id"),
+)
+
+
+def top_folders(directory: ZipDirectory) -> list[str]:
+    """The folders that hold a data.pkl, each with its slash at the end ("" for the root of the archive), in order."""
+    return [name.removesuffix(_DATA) for name in directory.by_name if name == _DATA or name.endswith("/" + _DATA)]
+
+
+def checkpoint_task(archive: ZipArchive) -> Task[Checkpoint]:
+    """Read the structure of an archive with one or several torch checkpoints."""
+    return (yield from _Reading(archive).run_task())
+
+
+class _Reading:
+    """One reading of one archive: what is gathered on the way."""
+
+    def __init__(self, archive: ZipArchive) -> None:
+        self.archive = archive
+        self.directory = archive.directory
+        self.session = session_for(archive.limits)
+        self.warnings: list[str] = []
+        self.facts: dict[str, str] = {}
+        self.understood: set[str] = set()
+        self.missing_noted = False
+
+    def run_task(self) -> Task[Checkpoint]:
+        source = self.archive.source
+        tops = top_folders(self.directory)
+        roots: dict[str, object] = {}
+        for nth, top in enumerate(tops):
+            # The storage keys of each begin at 0 again.
+            session = session_beside(self.session) if nth else self.session
+            try:
+                roots[top] = yield from self._top_task(session, top)
+            except ViewerError as error:
+                if len(tops) == 1:
+                    raise
+                roots[top] = Problem(str(error))
+        if len(roots) == 1:
+            root = roots[tops[0]]
+        else:
+            root = Group({top.rstrip("/") or "/": member for top, member in roots.items()}, "zip archive")
+            self.warnings.append(f"the archive holds {len(tops)} checkpoints; each is shown under its folder's name")
+        if "" in tops:
+            self.warnings.append("data.pkl stands in no folder of the archive; torch itself refuses this")
+        yield Progress(0, 0, "nodes")
+        nodes = build_nodes(root, self.session.tensors, self.archive.limits)
+        mark_tensors(self.session.tensors, self.session.storages)
+        self._note_archive()
+        return Checkpoint(
+            path=source.path,
+            container=self._container(),
+            files=[source.facts],
+            nodes=nodes,
+            tensors=self.session.tensors,
+            storages=self.session.storages,
+            globals=self.session.globals(),
+            warnings=[*self.directory.warnings, *self.warnings, *self.session.warnings],
+            facts=self.facts,
+            blobs=self.session.blobs,
+        )
+
+    def _container(self) -> str:
+        return "TorchScript zip" if any(name.endswith("constants.pkl") for name in self.understood) else "torch zip"
+
+    def _top_task(self, session: PickleSession, top: str) -> Task[object]:
+        root = yield from self._pickle_task(session, top, _DATA, "data/")
+        if f"{top}constants.pkl" not in self.directory.by_name:
+            return root
+        members = {"data": root}
+        try:
+            members["constants"] = yield from self._pickle_task(
+                session_beside(session), top, "constants.pkl", "constants/"
+            )
+        except ViewerError as error:
+            members["constants"] = Problem(str(error))
+        code = yield from self._code_task(top)
+        if code:
+            members["code"] = Group(code, "folder")
+        return Group(members, "TorchScript archive")
+
+    def _pickle_task(self, session: PickleSession, top: str, name: str, folder: str) -> Task[object]:
+        archive, full = self.archive, top + name
+        self.understood.add(full)
+        number = self.directory.by_name[full]
+        content = yield from archive.range_task(number, archive.limits.inflated_nbytes)
+        loaded = yield from load_pickle_task(session, content, 0, full, window=_WINDOW)
+        if loaded.end != content.nbytes and not loaded.problem:
+            self.warnings.append(f"{content.nbytes - loaded.end:,} bytes follow the pickle in {full}")
+        by_key, prefix = session.storages_by_key, top + folder
+        if archive.scan is not None:
+            sizes = {prefix + key: session.storages.nbytes[number] for key, number in by_key.items()}
+            yield from archive.scan.walk_task(sizes)
+            self._note_missing(sizes)
+        big_endian = self._byte_order(top)
+        self.warnings += yield from place_storages_task(archive, session.storages, by_key, prefix, big_endian)
+        self.understood.update(prefix + key for key in by_key)
+        return loaded.root
+
+    def _byte_order(self, top: str) -> bool:
+        """True for big-endian values."""
+        content = self.archive.small_record(f"{top}byteorder", 16)
+        if content is None:
+            self.facts.setdefault("byte order", "little-endian (not recorded)")
+        elif content.strip() in (b"little", b"big"):
+            self.facts.setdefault("byte order", content.decode().strip() + "-endian")
+        else:
+            self.warnings.append(
+                f"the record {top}byteorder holds {content[:16]!r}, which is no byte order; taken as little"
+            )
+        return content is not None and content.strip() == b"big"
+
+    def _code_task(self, top: str) -> Task[dict[str, object]]:
+        """Source files below code/, by path. Debug records beside them (.debug_pkl) are none."""
+        archive, directory = self.archive, self.directory
+        prefix = f"{top}code/"
+        texts: dict[str, object] = {}
+        left = archive.limits.inflated_nbytes
+        for name, number in directory.by_name.items():
+            if not name.startswith(prefix):
+                continue
+            self.understood.add(name)
+            if not name.endswith(".py") or len(texts) >= _MAX_SOURCES:
+                continue
+            try:
+                data = yield from archive.record_task(number, min(left, _MAX_SOURCE_NBYTES))
+                left -= len(data)
+                texts[name.removeprefix(prefix)] = Text(data.decode("utf-8", "replace"), "source")
+            except ViewerError as error:
+                texts[name.removeprefix(prefix)] = Problem(str(error))
+        return texts
+
+    def _note_archive(self) -> None:
+        directory, facts = self.directory, self.facts
+        tops = top_folders(directory)
+        for name, title in _FACTS:
+            content = self.archive.small_record(tops[0] + name, 256)
+            if content is not None:
+                facts[title] = content.decode("ascii", "replace").strip()
+        facts["archive folder"] = ", ".join(top.rstrip("/") or "(none)" for top in tops)
+        facts["records"] = f"{len(directory):,}"
+        methods = Counter(directory.method)
+        if methods[DEFLATE_METHOD]:
+            facts["compressed records"] = f"{methods[DEFLATE_METHOD]:,} (deflate: read from the front, not in place)"
+        self.understood.update(top + name for top in tops for name in _KNOWN)
+        other = [name for name in directory.by_name if name not in self.understood]
+        if other:
+            shown = ", ".join(other[:_SHOWN_RECORDS])
+            facts["other records"] = shown if len(other) <= _SHOWN_RECORDS else f"{shown} … ({len(other):,})"
+
+    def _note_missing(self, sizes: Mapping[str, int]) -> None:
+        """Say how much of an incomplete file is missing, as far as the pickle tells."""
+        scan, directory = self.archive.scan, self.directory
+        assert scan is not None
+        if scan.complete or self.missing_noted:
+            return
+        self.missing_noted = True
+        if scan.lost is not None:
+            self.warnings.append(f"the file is damaged: from byte {scan.lost:,} on, its records cannot be found")
+            return
+        missing = sum(
+            nbytes - min(nbytes, directory.unpacked[directory.by_name[name]]) if name in directory.by_name else nbytes
+            for name, nbytes in sizes.items()
+        )
+        how_much = f"at least {missing:,} are missing" if missing else "what is missing is not known"
+        self.warnings.append(f"the file is incomplete: it has {self.archive.source.nbytes:,} bytes, and {how_much}")

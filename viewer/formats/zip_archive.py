@@ -1,0 +1,186 @@
+"""A zip archive, and which kind of checkpoint is in it.
+
+All kinds share one signature and one directory, so the directory is read once and then decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.errors import LimitExceeded, MalformedFile, NotACheckpoint
+from viewer.formats.inflate import inflate_task
+from viewer.formats.limits import Limits
+from viewer.formats.pickle_stream import ByteRange, BytesRange, FilePart
+from viewer.formats.sniff import is_stranger
+from viewer.formats.source import FileSource
+from viewer.formats.zip_directory import ZipDirectory, read_directory
+from viewer.formats.zip_end import has_directory
+from viewer.formats.zip_format import (
+    DEFLATE_METHOD,
+    ENCRYPTED_FLAGS,
+    END_SIGNATURE,
+    LOCAL_SIGNATURE,
+    STORED_METHOD,
+    method_name,
+)
+from viewer.formats.zip_records import locate
+from viewer.formats.zip_recovery import RecordScan
+from viewer.task import Progress, Task, run
+
+
+@dataclass(slots=True)
+class ZipArchive:
+    """An open archive.
+
+    Attributes
+    ----------
+    source
+        Not owned.
+    scan
+        The walk over the records where the directory is missing; None where the directory was read.
+    """
+
+    source: FileSource
+    limits: Limits
+    directory: ZipDirectory
+    scan: RecordScan | None = None
+
+    def range_task(self, number: int, max_inflated: int) -> Task[ByteRange]:
+        """The content of a record as a range: where it lies in the file, or inflated where it is deflated.
+
+        Raises
+        ------
+        MalformedFile
+            When the record is not readable.
+        LimitExceeded
+            When it would inflate to more than `max_inflated` bytes.
+        """
+        directory, source = self.directory, self.source
+        name, method = directory.names[number], directory.method[number]
+        packed, unpacked = directory.packed[number], directory.unpacked[number]
+        if directory.flags[number] & ENCRYPTED_FLAGS:
+            raise MalformedFile(
+                f"the record {name!r} is encrypted",
+                path=source.path,
+                advice="Unpack the archive with its password first",
+            )
+        if method not in (STORED_METHOD, DEFLATE_METHOD):
+            raise MalformedFile(
+                f"the record {name!r} is compressed with {method_name(method)}, which torch does not use",
+                path=source.path,
+                advice="Unpack the archive and pack it again without compression",
+            )
+        start, warning = locate(source, directory, number)
+        if warning:
+            directory.warnings.append(warning)
+        if method == STORED_METHOD:
+            return FilePart(source, start, packed)
+        if unpacked > max_inflated:
+            raise LimitExceeded(
+                f"the record {name!r} would inflate to {unpacked:,} bytes, more than the {max_inflated:,} allowed",
+                path=source.path,
+            )
+        return BytesRange((yield from inflate_task(source, start, packed, unpacked)))
+
+    def record_task(self, number: int, max_nbytes: int) -> Task[bytes]:
+        """The whole content of a record of at most `max_nbytes`; raises as `range_task` does."""
+        content = yield from self.range_task(number, max_nbytes)
+        if content.nbytes > max_nbytes:
+            name = self.directory.names[number]
+            raise LimitExceeded(
+                f"the record {name!r} has {content.nbytes:,} bytes, more than the {max_nbytes:,} allowed",
+                path=self.source.path,
+            )
+        return content.read(0, content.nbytes)
+
+    def small_record(self, name: str, max_nbytes: int = 4096) -> bytes | None:
+        """The content of a little record that may be there; None where it is not, or is not little and readable."""
+        number = self.directory.by_name.get(name)
+        if number is None:
+            return None
+        try:
+            return run(self.record_task(number, max_nbytes))
+        except (MalformedFile, LimitExceeded) as error:
+            self.directory.warnings.append(f"the record {name!r} cannot be read: {error.fault}")
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class ZipReader:
+    """Reads every zip archive that holds a checkpoint.
+
+    Attributes
+    ----------
+    behind_junk
+        True to accept a file that only ends as a zip archive does, False for one that begins so.
+    """
+
+    name: str = "zip"
+    behind_junk: bool = False
+
+    def sniff(self, head: bytes, source: FileSource) -> bool:
+        if self.behind_junk:
+            return not is_stranger(head) and has_directory(source)
+        return head.startswith((LOCAL_SIGNATURE, END_SIGNATURE))
+
+    def read(self, source: FileSource, limits: Limits) -> Task[Checkpoint]:
+        from viewer.formats.torch_zip import checkpoint_task, top_folders
+
+        archive = yield from open_archive_task(source, limits)
+        if not top_folders(archive.directory):
+            raise _without_checkpoint(archive)
+        return (yield from checkpoint_task(archive))
+
+
+def open_archive_task(source: FileSource, limits: Limits) -> Task[ZipArchive]:
+    """Read the directory, or else walk the records until the first pickle."""
+    yield Progress(0, source.nbytes)
+    try:
+        return ZipArchive(source, limits, read_directory(source, limits))
+    except MalformedFile as error:
+        scan = RecordScan(source, limits)
+        yield from scan.walk_task({}, until="data.pkl")
+        if not scan.directory.names:
+            raise MalformedFile(
+                "this is the beginning of a zip archive (as torch writes them), but it is incomplete: "
+                "no record of it is there",
+                path=source.path,
+                advice="Fetch the file again",
+            ) from error
+        scan.directory.warnings.append(error.fault)
+        return ZipArchive(source, limits, scan.directory, scan)
+
+
+def _without_checkpoint(archive: ZipArchive) -> NotACheckpoint | MalformedFile:
+    path, names = archive.source.path, archive.directory.names
+    if archive.scan is not None:
+        return MalformedFile(
+            "this zip archive is incomplete, and its data.pkl, which says what it holds, is not in the part that is "
+            f"there ({archive.source.nbytes:,} bytes)",
+            path=path,
+            advice="Fetch the file again",
+        )
+    if not names:
+        return NotACheckpoint("not a checkpoint: this is an empty zip archive", path=path, advice="Fetch it again")
+    what, advice = _kind(names)
+    return NotACheckpoint(f"not a checkpoint: this is {what}, without data.pkl", path=path, advice=advice)
+
+
+def _kind(names: list[str]) -> tuple[str, str]:
+    """What an archive without data.pkl is, from the names of its records."""
+    tails = {name.rpartition("/")[2] for name in names}
+    if all(name.endswith(".npy") for name in names):
+        return "a NumPy archive (.npz)", "Load it with numpy.load and save it with torch.save"
+    if any(name.endswith(".data/extern_modules") for name in names):
+        return "a torch.package archive", "Load it with torch.package and save its state_dict with torch.save"
+    if tails & {"archive_format", "serialized_exported_program.json"}:
+        return "an exported program (.pt2)", "Load it with torch.export.load and save its state_dict with torch.save"
+    if "[Content_Types].xml" in tails:
+        return "an office document", "Choose the checkpoint file instead"
+    inside = [name for name in names if name.endswith((".pth", ".pt", ".ckpt", ".bin", ".safetensors", ".pkl"))]
+    if inside:
+        shown = ", ".join(inside[:3]) + (" …" if len(inside) > 3 else "")
+        return f"a zip archive that contains {shown}", "Unpack it and open these files"
+    shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    return f"a zip archive of other files ({shown})", "Unpack it and open what is in it"

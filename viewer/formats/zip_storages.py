@@ -1,0 +1,93 @@
+"""Which record of an archive holds which storage."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from operator import ge
+
+from viewer.checkpoint.tensors import DEFLATED, STORED, StorageTable
+from viewer.formats.zip_archive import ZipArchive
+from viewer.formats.zip_directory import ZipDirectory
+from viewer.formats.zip_format import DEFLATE_METHOD
+from viewer.formats.zip_records import RecordRanges, locate_task
+from viewer.task import Task
+
+
+def place_storages_task(
+    archive: ZipArchive, storages: StorageTable, by_key: Mapping[str, int], prefix: str, big_endian: bool
+) -> Task[list[str]]:
+    """Give each storage the checked byte range of its record, or the reason why it has none; returns warnings.
+
+    Parameters
+    ----------
+    by_key
+        Storage number by the key under which the pickle names it; the record is `prefix` + key.
+    """
+    directory = archive.directory
+    find = directory.by_name.get
+    numbers = list(by_key.values())
+    records = [find(prefix + key) for key in by_key]
+    present = [record for record in records if record is not None]
+    ranges = yield from locate_task(archive.source, directory, present)
+    for number in numbers:
+        storages.big_endian[number] = big_endian
+    longer = _place_all(storages, numbers, directory, present, ranges)
+    if longer is None:
+        cut = None if archive.scan is None else archive.scan.cut
+        longer = 0
+        for number, record in zip(numbers, records, strict=True):
+            if record is None:
+                storages.problem[number] = f"its record {prefix}{storages.key[number]} is missing"
+            else:
+                longer += _place_one(storages, number, directory, record, ranges, record == cut)
+    return [f"{longer:,} records are longer than the storages that they hold"] if longer else []
+
+
+def _place_all(
+    storages: StorageTable, numbers: list[int], directory: ZipDirectory, records: list[int], ranges: RecordRanges
+) -> int | None:
+    """Place all storages column by column, as can be done where nothing is wrong with any of them and none is
+    deflated; returns how many records are longer than needed, or None where it was not done."""
+    count = len(numbers)
+    if not count or len(records) != count or ranges.problem:
+        return None
+    first = numbers[0]
+    if numbers != list(range(first, first + count)) or any(map(directory.method.__getitem__, records)):
+        return None
+    part = slice(first, first + count)
+    needed = storages.nbytes[part]
+    there = list(map(directory.unpacked.__getitem__, records))
+    if not all(map(ge, there, needed)):
+        return None
+    storages.encoding[part] = array("B", [STORED]) * count
+    storages.file[part] = array(storages.file.typecode, [0]) * count
+    storages.offset[part] = array("q", map(ranges.start.__getitem__, records))
+    storages.length[part] = needed
+    if len(storages.problem) == count and all(map(storages.problem.__contains__, numbers)):
+        storages.problem.clear()
+    else:
+        for number in numbers:
+            storages.problem.pop(number, None)
+    return sum(more > enough for more, enough in zip(there, needed, strict=True))
+
+
+def _place_one(
+    storages: StorageTable, number: int, directory: ZipDirectory, record: int, ranges: RecordRanges, cut: bool
+) -> bool:
+    """Place one storage; returns whether its record is longer than needed."""
+    needed, there = storages.nbytes[number], directory.unpacked[record]
+    problem = ranges.problem.get(record)
+    if problem is None and there < needed:
+        what = "the file breaks off in its record, which" if cut else "its record"
+        problem = f"{what} holds {there:,} of the {needed:,} bytes that it needs"
+    if problem is not None:
+        storages.problem[number] = problem
+        return False
+    deflated = directory.method[record] == DEFLATE_METHOD
+    storages.encoding[number] = DEFLATED if deflated else STORED
+    storages.file[number] = 0
+    storages.offset[number] = ranges.start[record]
+    storages.length[number] = directory.packed[record] if deflated else needed
+    storages.problem.pop(number, None)
+    return there > needed
