@@ -1,0 +1,51 @@
+"""The table of sub-commands. Adding one is one module in this package and one row here.
+
+A module has `add_arguments(parser)`, `run(args) -> int`, and may have `EPILOG`, a text below its help. It is imported
+when its command is used, so no command pays for another; what is heavy it imports inside `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+
+class CommandModule(Protocol):
+    """What a module of the table provides."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments of this command."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it, print, and return the exit code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One sub-command.
+
+    Attributes
+    ----------
+    module
+        Dotted name of the module that provides it.
+    summary
+        One line for the list of commands.
+    """
+
+    name: str
+    module: str
+    summary: str
+
+    def load(self) -> CommandModule:
+        return cast(CommandModule, importlib.import_module(self.module))
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("show", "viewer.cli.show", "print the tree of a checkpoint, as text or JSON, with statistics and values"),
+)
+
+
+def command_named(name: str) -> Command | None:
+    return next((command for command in COMMANDS if command.name == name), None)

@@ -1,0 +1,132 @@
+"""Values for a report: statistics of many tensors as one task, and the first elements of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.errors import DeviceProblem, FileChanged, ViewerError
+from viewer.report.extract import Measures, distinct_tensors, tensor_problem
+from viewer.task import Progress, Task
+
+if TYPE_CHECKING:
+    from viewer.tensors.results import TensorSummary
+
+ELEMENTS_AT_ONCE: Final = 65_536
+"""Elements that become Python objects together (a list of them takes about 2 MB)."""
+
+
+def check_device(device: str) -> None:
+    """Make sure that values can be computed there, before any of them is asked for.
+
+    Raises
+    ------
+    ViewerError
+        DeviceProblem where the device is missing or failing; or torch itself cannot be imported.
+    """
+    from viewer.tensors.devices import torch_device
+
+    try:
+        # This brings torch, which takes over a second to import: only once values are wanted.
+        torch_device(device)
+    except ImportError as error:
+        raise ViewerError(
+            f"torch cannot be imported, and without it no values can be computed ({error})",
+            advice="Install it in the environment that Checkpoint Viewer runs in",
+        ) from error
+
+
+def measure_task(checkpoint: Checkpoint, root: int = 0, *, device: str = "cpu") -> Task[Measures]:
+    """Statistics of every tensor at and below a node, each distinct tensor once; progress in bytes of all together.
+
+    A tensor that cannot be read is noted in `Measures.problems`.
+
+    Raises
+    ------
+    DeviceProblem, FileChanged
+        These concern all tensors, so they end the task.
+    """
+    measures = Measures()
+    numbers = list(distinct_tensors(checkpoint, root))
+    sizes = [_nbytes_to_read(checkpoint, number) for number in numbers]
+    total = sum(sizes)
+    done = 0
+    for number, size in zip(numbers, sizes, strict=True):
+        yield Progress(done, total)
+        try:
+            measures.summaries[number] = yield from _measure_one(checkpoint, number, device, done, total)
+        except (DeviceProblem, FileChanged):
+            raise
+        except ViewerError as error:
+            measures.problems[number] = error.fault
+        done += size
+    yield Progress(total, total)
+    return measures
+
+
+def _measure_one(checkpoint: Checkpoint, number: int, device: str, before: int, total: int) -> Task[TensorSummary]:
+    from viewer.tensors.summary import summarise_task
+
+    task = summarise_task(checkpoint, number, device=device)
+    try:
+        while True:
+            progress = next(task)
+            yield Progress(min(before + progress.done, total), total)
+    except StopIteration as stop:
+        return _without_histograms(stop.value)
+    finally:
+        task.close()
+
+
+def _without_histograms(summary: TensorSummary) -> TensorSummary:
+    from viewer.tensors.results import Histogram
+
+    parts = tuple(replace(part, histogram=Histogram()) for part in summary.parts)
+    return replace(summary, histogram=Histogram(), parts=parts)
+
+
+def _nbytes_to_read(checkpoint: Checkpoint, number: int) -> int:
+    return 0 if tensor_problem(checkpoint, number) else checkpoint.tensor(number).nbytes
+
+
+class ElementReader:
+    """Reads leading elements of many tensors, with the checkpoint's files opened once. A context manager."""
+
+    def __init__(self, checkpoint: Checkpoint, device: str = "cpu") -> None:
+        from viewer.formats.storage_bytes import StorageReader
+
+        self._checkpoint = checkpoint
+        self._device = device
+        self._storages = StorageReader(checkpoint)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._storages.close()
+
+    def iter_first(self, number: int, count: int) -> Iterator[list[object]]:
+        """The first `count` elements of a tensor in logical order as Python values, some ten thousand at a time.
+
+        Raises
+        ------
+        ViewerError
+            When they cannot be read; some may have been given before.
+        """
+        from viewer.tensors.reading import read_values
+
+        start = 0
+        while start < count:
+            wanted = min(ELEMENTS_AT_ONCE, count - start)
+            elements: list[object] = read_values(
+                self._checkpoint, number, start=start, count=wanted, device=self._device, reader=self._storages
+            ).tolist()
+            yield elements
+            start += len(elements)
+            if len(elements) < wanted:
+                return  # the tensor has no more

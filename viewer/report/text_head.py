@@ -1,0 +1,59 @@
+"""The lines above a tree: which file this is, what is in it, and what can be said about its safety."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.dtypes import DTYPES
+from viewer.checkpoint.tensors import numel_of
+from viewer.report.wording import padded, plural, printable, shortened, size_text, whole_number
+
+_TITLE_WIDTH: Final = 20
+_NAMED_AT_MOST: Final = 20
+
+
+def head_lines(checkpoint: Checkpoint) -> Iterator[str]:
+    """Lines without line feeds."""
+    yield printable(str(checkpoint.path))
+    for title, text in _facts(checkpoint):
+        yield f"  {padded(title, _TITLE_WIDTH)}{text}"
+    yield from _unusual_globals(checkpoint)
+
+
+def _facts(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
+    yield "container", printable(checkpoint.container)
+    files = f" in {plural(len(checkpoint.files), 'file')}" if len(checkpoint.files) > 1 else ""
+    yield "size", size_text(checkpoint.nbytes) + files
+    for title, text in checkpoint.facts.items():
+        yield shortened(printable(title), _TITLE_WIDTH - 1), shortened(printable(text), 200)
+    numel = nbytes = 0
+    for dtype_code, shape in zip(checkpoint.tensors.dtype, checkpoint.tensors.shape, strict=True):
+        count = numel_of(shape)
+        numel += count
+        nbytes += count * DTYPES[dtype_code].itemsize
+    yield "tensors", f"{whole_number(len(checkpoint.tensors))}, of {plural(numel, 'element')}"
+    yield "bytes of tensors", size_text(nbytes)
+    stored = sum(checkpoint.storages.nbytes)
+    yield "storages", f"{whole_number(len(checkpoint.storages))}, of {size_text(stored)}"
+    yield "safety", f"nothing was executed; {_named(checkpoint)}"
+
+
+def _named(checkpoint: Checkpoint) -> str:
+    if not checkpoint.globals:
+        return "the file names no classes or functions"
+    unusual = sum(not use.harmless for use in checkpoint.globals)
+    known = f"{whole_number(unusual)} of them not known to be harmless" if unusual else "all known to be harmless"
+    number = len(checkpoint.globals)
+    named = "1 class or function" if number == 1 else f"{whole_number(number)} classes or functions"
+    return f"the file names {named}, {known}"
+
+
+def _unusual_globals(checkpoint: Checkpoint) -> Iterator[str]:
+    unusual = [use for use in checkpoint.globals if not use.harmless]
+    for use in unusual[:_NAMED_AT_MOST]:
+        times = f" ({whole_number(use.count)} times)" if use.count > 1 else ""
+        yield f"  {'':{_TITLE_WIDTH}}{shortened(printable(use.dotted), 120)}{times}"
+    if len(unusual) > _NAMED_AT_MOST:
+        yield f"  {'':{_TITLE_WIDTH}}… and {whole_number(len(unusual) - _NAMED_AT_MOST)} more (all with --json)"
