@@ -1,0 +1,150 @@
+"""Every command of the window, in one table: what it is called, its keys, its picture, what it does in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.icons import IconSet
+
+_Standard = QKeySequence.StandardKey
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """One command.
+
+    Attributes
+    ----------
+    id
+        Its name in the program.
+    text
+        In menus, with its access key.
+    tip
+        What it does, for the status line and hovering.
+    keys
+        Its shortcuts, the one to show first.
+    icon
+        Name of its picture; "" for none.
+    on_document
+        True where it needs an open document.
+    checkable
+        True where it is switched on and off.
+    """
+
+    id: str
+    text: str
+    tip: str
+    keys: tuple[str | QKeySequence.StandardKey, ...] = ()
+    icon: str = ""
+    on_document: bool = False
+    checkable: bool = False
+
+
+ACTIONS: Final = (
+    ActionSpec("open", "&Open…", "Open checkpoints in tabs; nothing in them is run", (_Standard.Open,), "open"),
+    ActionSpec(
+        "open_sample", "Open &sample", "Open a small training checkpoint that comes with the program", (), "sample"
+    ),
+    ActionSpec("clear_recent", "&Clear this list", "Forget the files that were opened lately"),
+    ActionSpec("reload", "&Reload", "Read the file again", (_Standard.Refresh, "F5"), "reload", True),
+    ActionSpec("close", "&Close tab", "Close this document", (_Standard.Close,), "close", True),
+    ActionSpec("quit", "&Quit", "Close the window and end the engine", (_Standard.Quit, "Ctrl+Q")),
+    ActionSpec("copy_name", "Copy &name", "Copy the name of the current row", (), "", True),
+    ActionSpec("copy_path", "Copy &path", "Copy the path of the current row", ("Ctrl+Shift+C",), "copy", True),
+    ActionSpec(
+        "copy_expression",
+        "Copy Python &expression",
+        "Copy the expression that reaches the current row in what torch.load returns",
+        ("Ctrl+Alt+C",),
+        "",
+        True,
+    ),
+    ActionSpec("find", "&Find…", "Filter the tree by name", (_Standard.Find,), "search", True),
+    ActionSpec("go_to_path", "&Go to path…", "Go to the row at a path", ("Ctrl+G",), "goto", True),
+    ActionSpec("theme_system", "&System", "Light or dark as the desktop is", checkable=True),
+    ActionSpec("theme_light", "&Light", "Light colours", checkable=True),
+    ActionSpec("theme_dark", "&Dark", "Dark colours", checkable=True),
+    ActionSpec(
+        "group_names",
+        "&Group dotted names",
+        "Fold names like layer1.0.weight into a tree, or list them flat",
+        checkable=True,
+    ),
+    ActionSpec(
+        "natural_order", "&Natural order", "layer2 before layer10; off: the order in the file", checkable=True
+    ),
+    ActionSpec(
+        "expand", "&Expand all inside", "Open the current row and everything inside", ("Ctrl+Shift+Right",), "", True
+    ),
+    ActionSpec(
+        "collapse",
+        "&Collapse all inside",
+        "Close the current row and everything inside",
+        ("Ctrl+Shift+Left",),
+        "",
+        True,
+    ),
+    ActionSpec("zoom_in", "&Larger text", "Make all text larger", (_Standard.ZoomIn, "Ctrl+=")),
+    ActionSpec("zoom_out", "S&maller text", "Make all text smaller", (_Standard.ZoomOut,)),
+    ActionSpec("zoom_reset", "Nor&mal text", "Give all text the desktop's size", ("Ctrl+0",)),
+    ActionSpec("full_screen", "F&ull screen", "Fill the screen, or give it back", (_Standard.FullScreen, "F11")),
+    ActionSpec("next_tab", "Ne&xt tab", "Go to the tab on the right", ("Ctrl+PgDown", "Ctrl+Tab"), "", True),
+    ActionSpec(
+        "previous_tab", "&Previous tab", "Go to the tab on the left", ("Ctrl+PgUp", "Ctrl+Shift+Tab"), "", True
+    ),
+    ActionSpec("shortcuts", "&Keyboard shortcuts", "List the keys", (_Standard.HelpContents, "F1")),
+    ActionSpec("about", "&About Checkpoint Viewer", "Version and licence"),
+)
+
+MENUS: Final[Mapping[str, tuple[str, ...]]] = {
+    "&File": ("open", "open_sample", "recent>", "-", "reload", "close", "-", "quit"),
+    "&Edit": ("copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path"),
+    "&View": (
+        "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
+        "zoom_in", "zoom_out", "zoom_reset", "-", "full_screen", "next_tab", "previous_tab",
+    ),
+    "&Help": ("shortcuts", "about"),
+}  # fmt: skip
+"""The menus: ids of actions, "-" for a line, and "name>" for a submenu."""
+
+TOOLBAR: Final = ("open", "reload", "-", "find", "go_to_path", "copy_path")
+
+
+def make_actions(parent: QWidget, handlers: Mapping[str, Callable[..., object]]) -> dict[str, QAction]:
+    """One QAction for each entry of ACTIONS, connected to the handler of the same id.
+
+    Handlers of checkable actions take the new state.
+    """
+    made: dict[str, QAction] = {}
+    for spec in ACTIONS:
+        action = QAction(spec.text, parent)
+        action.setObjectName(spec.id)
+        action.setCheckable(spec.checkable)
+        action.setShortcuts(_sequences(spec))
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        action.setToolTip(f"{spec.tip} ({keys})" if keys else spec.tip)
+        action.setStatusTip(spec.tip)
+        (action.toggled if spec.checkable else action.triggered).connect(handlers[spec.id])
+        parent.addAction(action)
+        made[spec.id] = action
+    return made
+
+
+def dress_actions(actions: Mapping[str, QAction], icons: IconSet) -> None:
+    """Give the actions their pictures in a theme's colours."""
+    for spec in ACTIONS:
+        if spec.icon:
+            actions[spec.id].setIcon(icons.icon(spec.icon))
+
+
+def _sequences(spec: ActionSpec) -> list[QKeySequence]:
+    sequences: list[QKeySequence] = []
+    for key in spec.keys:
+        found = QKeySequence.keyBindings(key) if isinstance(key, QKeySequence.StandardKey) else [QKeySequence(key)]
+        sequences += [sequence for sequence in found if sequence not in sequences]
+    return sequences

@@ -1,0 +1,272 @@
+"""The Distribution page: histogram and figures of one tensor, from the engine's summary of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from viewer.checkpoint.tensors import TensorRef
+from viewer.errors import Cancelled, ViewerError
+from viewer.gui.details.distribution_bar import DistributionBar
+from viewer.gui.details.facts import tensor_problem
+from viewer.gui.details.figure_grid import FigureGrid
+from viewer.gui.details.figures import Figure, figures, pending_figures
+from viewer.gui.details.histogram_pane import HistogramPane
+from viewer.gui.details.refine import Question
+from viewer.gui.details.scan_line import ScanLine
+from viewer.gui.details.summaries import SummaryKey, SummaryStore
+from viewer.gui.details.wording import empty_sentence, left_out
+from viewer.gui.override import override
+from viewer.gui.theme import Theme
+from viewer.task import Progress
+from viewer.tensors.results import Histogram, Statistics, TensorSummary
+
+_SCAN: Final = "distribution"
+_REFINE: Final = "refinement"
+_FIGURES_SHARE: Final = 0.45
+"""The most of the page's height that the figures take before they scroll."""
+_MARGINS: Final = (16, 6, 16, 10)
+
+
+class DistributionPage(QWidget):
+    """Asks for a summary when it is looked at, and shows what it gets.
+
+    Signals
+    -------
+    computed
+        Carries the device that computed what is shown, or "" while nothing is.
+    """
+
+    computed = Signal(str)
+
+    def __init__(self, store: SummaryStore, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._device = "cpu"
+        self._document = -1
+        self._tensor: TensorRef | None = None
+        self._name = ""
+        self._active = False
+        self._asked: SummaryKey | None = None
+        self._generation = 0
+        self._summary: TensorSummary | None = None
+
+        self.bar = DistributionBar(theme, self)
+        self.scan_line = ScanLine(theme, self)
+        self.pane = HistogramPane(theme, self)
+        upper = QVBoxLayout()
+        upper.setContentsMargins(16, 4, 16, 4)
+        upper.setSpacing(6)
+        upper.addWidget(self.bar)
+        upper.addWidget(self.scan_line)
+        upper.addWidget(self.pane, 1)
+
+        self._figures = QScrollArea(self)
+        self._figures.setWidgetResizable(True)
+        self._figures.setFrameShape(QFrame.Shape.NoFrame)
+        self._figures.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._figures.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        holder = QWidget(self._figures)
+        holder.setProperty("role", "panel")
+        holder_layout = QVBoxLayout(holder)
+        holder_layout.setContentsMargins(*_MARGINS)
+        self.grid = FigureGrid(theme, holder)
+        holder_layout.addWidget(self.grid)
+        holder_layout.addStretch(1)
+        self._figures.setWidget(holder)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(upper, 1)
+        layout.addWidget(self._figures)
+
+        self.bar.log_counts_chosen.connect(self.pane.set_log_counts)
+        self.bar.bins_chosen.connect(self._load)
+        self.bar.part_chosen.connect(self._choose_part)
+        self.bar.all_wanted.connect(self.pane.show_all)
+        self.scan_line.cancel_wanted.connect(self._cancel)
+        self.pane.retry_wanted.connect(self._load)
+        self.pane.info_changed.connect(self.bar.show_info)
+        self.pane.finer_wanted.connect(self._ask_for_finer)
+        theme.changed.connect(self._fit_figures)
+
+    # From outside
+
+    def set_device(self, name: str) -> None:
+        """Compute on another device from now on."""
+        if name != self._device:
+            self._device = name
+            self._load()
+
+    def set_active(self, active: bool) -> None:
+        """Being looked at or not: nothing is asked of the engine before."""
+        self._active = active
+        if active:
+            self._load()
+
+    def show_tensor(self, document: int, tensor: TensorRef | None, name: str) -> None:
+        """Turn to another tensor; None for none, which stops what runs."""
+        self._document = document
+        self._tensor = tensor
+        self._name = name
+        self._forget()
+        if tensor is not None:
+            self._load()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_figures()
+
+    # Asking
+
+    def _load(self) -> None:
+        tensor = self._tensor
+        if tensor is None or not self._active:
+            return
+        key = SummaryKey(self._document, tensor.number, self._device, self.bar.n_bins(tensor.numel))
+        if key == self._asked:
+            return
+        self._forget()
+        if (problem := tensor_problem(tensor)) is not None:
+            self.pane.say(problem)
+            return
+        if tensor.numel == 0:
+            self.pane.say(empty_sentence(tensor.shape))
+            self._show_figures(figures(Statistics(count=0, finite=0), tensor.shape))
+            return
+        self._asked = key
+        if (kept := self._store.kept(key)) is not None:
+            self._show(kept)
+            return
+        self.scan_line.begin()
+        self._store.ask(
+            key,
+            _SCAN,
+            f"computing {self._name}",
+            on_result=partial(self._arrived, self._generation),
+            on_failure=partial(self._failed, self._generation),
+            on_progress=partial(self._progressed, self._generation),
+        )
+
+    def _forget(self) -> None:
+        """Show nothing of the tensor before, and let nothing of it come late."""
+        self._generation += 1
+        self._cancel()
+        self._asked = self._summary = None
+        self.scan_line.end()
+        self.scan_line.show_note("")
+        self.pane.clear()
+        self._show_figures(pending_figures())
+        self.computed.emit("")
+
+    def _cancel(self) -> None:
+        self._store.cancel(_SCAN)
+        self._store.cancel(_REFINE)
+
+    def _ask_for_finer(self, question: Question | None) -> None:
+        if question is None:
+            self._store.cancel(_REFINE)
+            return
+        if self._tensor is None or self._asked is None:
+            return
+        key = SummaryKey(self._document, self._tensor.number, self._device, question.bins, question.value_range)
+        if (kept := self._store.kept(key)) is not None:
+            self._finer_arrived(self._generation, kept)
+            return
+        self.scan_line.begin()
+        self._store.ask(
+            key,
+            _REFINE,
+            "",
+            on_result=partial(self._finer_arrived, self._generation),
+            on_failure=partial(self._finer_failed, self._generation),
+            on_progress=partial(self._progressed, self._generation),
+        )
+
+    # Answers
+
+    def _arrived(self, generation: int, summary: TensorSummary) -> None:
+        if generation == self._generation:
+            self.scan_line.end()
+            self._show(summary)
+
+    def _progressed(self, generation: int, progress: Progress) -> None:
+        if generation != self._generation:
+            return
+        self.scan_line.show_progress(progress)
+        if isinstance(progress.partial, TensorSummary) and (self._summary is None or not self._summary.complete):
+            self._show(progress.partial)
+
+    def _failed(self, generation: int, error: ViewerError) -> None:
+        if generation != self._generation:
+            return
+        self.scan_line.end()
+        self._asked = None
+        if isinstance(error, Cancelled):
+            self.pane.say("Stopped before all elements were read.", "Compute")
+        else:
+            self.pane.say(str(error), "Try again")
+
+    def _finer_arrived(self, generation: int, summary: TensorSummary) -> None:
+        if generation == self._generation:
+            self.scan_line.end()
+            statistics, histogram = self._chosen(summary)
+            self.pane.show_finer(histogram, statistics)
+
+    def _finer_failed(self, generation: int, error: ViewerError) -> None:
+        if generation != self._generation:
+            return
+        self.scan_line.end()
+        if not isinstance(error, Cancelled):
+            self.scan_line.show_note(f"⚠ Finer bins could not be computed: {error}")
+
+    # Showing
+
+    def _show(self, summary: TensorSummary) -> None:
+        self._summary = summary
+        self.bar.offer_parts([summary.of, *(part.name for part in summary.parts)])
+        self.computed.emit(summary.device)
+        self._show_part(summary)
+
+    def _show_part(self, summary: TensorSummary) -> None:
+        assert self._tensor is not None
+        statistics, histogram = self._chosen(summary)
+        self._show_figures(figures(statistics, self._tensor.shape))
+        self.scan_line.show_note(left_out(statistics, histogram, complete=summary.complete))
+        wanted = self.bar.n_bins(self._tensor.numel)
+        self.pane.show_histogram(histogram, statistics, integral=self._is_integral(summary), wanted=wanted)
+
+    def _choose_part(self) -> None:
+        if self._summary is not None:
+            self._store.cancel(_REFINE)
+            self.pane.clear()
+            self._show_part(self._summary)
+
+    def _chosen(self, summary: TensorSummary) -> tuple[Statistics, Histogram]:
+        if 0 < self.bar.part <= len(summary.parts):
+            part = summary.parts[self.bar.part - 1]
+            return part.statistics, part.histogram
+        return summary.statistics, summary.histogram
+
+    def _is_integral(self, summary: TensorSummary) -> bool:
+        """True where the chosen values are whole numbers, of which the extremes are ints."""
+        return isinstance(self._chosen(summary)[0].min, int)
+
+    def _show_figures(self, rows: list[Figure]) -> None:
+        self.grid.show_figures(rows)
+        self._fit_figures()
+
+    def _fit_figures(self) -> None:
+        """Give the figures no more height than they need: the plot takes the rest."""
+        left, top, right, bottom = _MARGINS
+        wanted = self.grid.heightForWidth(self.width() - left - right) + top + bottom
+        most = max(80, round(self.height() * _FIGURES_SHARE))
+        self._figures.setFixedHeight(min(wanted, most))
+        # Said outright: a bar that comes by itself narrows the grid, which then needs more rows and keeps the bar.
+        bars = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if wanted <= most else Qt.ScrollBarPolicy.ScrollBarAlwaysOn
+        self._figures.setVerticalScrollBarPolicy(bars)

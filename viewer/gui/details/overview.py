@@ -1,0 +1,183 @@
+"""The Overview page: what a node is, what lies below it, and for the whole file what else there is to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.nodes import Kind
+from viewer.gui.details.cell import Cell
+from viewer.gui.details.cell_table import CellTable
+from viewer.gui.details.facts import Fact, file_facts, storage_facts, tensor_facts, tensor_problem
+from viewer.gui.details.lead import jump_words, lead_words, problem_words
+from viewer.gui.details.node_list import NodeList
+from viewer.gui.details.page import Page, SectionLabel, WordsLabel
+from viewer.gui.details.subtree import SubtreeFacts, names_task, subtree_task
+from viewer.gui.details.sums import dtype_rows, subtree_fact_rows
+from viewer.gui.details.value_view import ValueView
+from viewer.gui.details.values import value_words
+from viewer.gui.slices import SliceRunner
+from viewer.gui.theme import Theme
+
+_Widget = TypeVar("_Widget", bound=QWidget)
+_CONTAINERS = frozenset({Kind.MAPPING, Kind.SEQUENCE, Kind.SET, Kind.OBJECT, Kind.GROUP})
+
+
+class OverviewPage(Page):
+    """Facts from the columns; nothing is asked of the engine.
+
+    Signals
+    -------
+    node_requested
+        Carries the number of a node that the person wants to see.
+    """
+
+    node_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._runner = SliceRunner(self)
+        self._checkpoint: Checkpoint | None = None
+        self._target: int | None = None
+
+        self.problem = WordsLabel(theme, "error", self.body)
+        self.lead = WordsLabel(theme, "muted", self.body)
+        self.jump = QPushButton(self.body)
+        self.jump.setProperty("role", "link")
+        self.jump.clicked.connect(self._jump)
+        self.value = ValueView(theme, self.body)
+        self.facts = CellTable(theme, "Facts", self.body)
+        for widget in (self.problem, self.lead):
+            self.column.addWidget(widget)
+        self.column.addWidget(self.jump, 0, Qt.AlignmentFlag.AlignLeft)
+        self.column.addWidget(self.value, 1)
+        self.column.addWidget(self.facts)
+
+        self._dtype_head, self.dtypes = self._add("By dtype", CellTable(theme, "Tensors by dtype", self.body))
+        self._names_head, self.names = self._add("Also at", NodeList(theme, "Other names of this tensor", self.body))
+        self._faults_head, self.faults = self._add(
+            "Cannot be read", NodeList(theme, "Entries with problems", self.body)
+        )
+        self._file_head, self.file = self._add("File", CellTable(theme, "Facts about the file", self.body))
+        self._warnings_head, self.warnings = self._add("Warnings", WordsLabel(theme, "warning", self.body))
+        self._globals_head, self.globals = self._add(
+            "Classes and functions that the file names", CellTable(theme, "Names in the file's pickles", self.body)
+        )
+        self.column.addStretch(0)
+        self._optional: tuple[QWidget, ...] = (
+            *(self.problem, self.lead, self.jump, self.value, self.facts),
+            *(self._dtype_head, self.dtypes, self._names_head, self.names, self._faults_head, self.faults),
+            *(self._file_head, self.file, self._warnings_head, self.warnings, self._globals_head, self.globals),
+        )
+        self.names.node_requested.connect(self.node_requested)
+        self.faults.node_requested.connect(self.node_requested)
+
+    def show_node(self, checkpoint: Checkpoint, node: int) -> None:
+        """Show one node."""
+        self._begin(checkpoint)
+        nodes = checkpoint.nodes
+        kind = Kind(nodes.kind[node])
+        self.problem.show_words(problem_words(checkpoint, node))
+        self.lead.show_words(lead_words(checkpoint, node))
+        facts: list[Fact] = []
+        if kind == Kind.LINK:
+            target = nodes.value[node]
+            assert isinstance(target, int)
+            self._target = target
+            self.jump.setText(jump_words(checkpoint, target))
+            self.jump.show()
+        elif kind in (Kind.SCALAR, Kind.TEXT):
+            self.value.show_value(value_words(nodes.value[node]), nodes.type_name(node), code=kind == Kind.TEXT)
+            self.value.show()
+        elif kind == Kind.TENSOR:
+            tensor = checkpoint.tensor_of_node(node)
+            assert tensor is not None
+            if (problem := tensor_problem(tensor)) is not None:
+                self.problem.show_words(f"✕ {problem}")
+            facts = tensor_facts(checkpoint, node, tensor)
+            wanted = frozenset({tensor.number})
+            self._runner.start(names_task(checkpoint, wanted, besides=node), self._show_names)
+        elif kind == Kind.STORAGE:
+            number = nodes.value[node]
+            assert isinstance(number, int)
+            facts = storage_facts(checkpoint, checkpoint.storage(number))
+        self._show_facts(facts)
+        if kind in _CONTAINERS:
+            facts.append(Fact("type", nodes.type_name(node)))
+            self._sum_up([node], [*facts, Fact("entries", f"{nodes.n_children[node]:,}")])
+        if node == 0:
+            self._show_file(checkpoint)
+
+    def show_group(self, checkpoint: Checkpoint, name: str, nodes: Sequence[int]) -> None:
+        """Show a group that only the tree knows: entries whose names begin alike."""
+        self._begin(checkpoint)
+        self.lead.show_words(f"Entries whose names begin with {name}")
+        self._sum_up(nodes, [Fact("entries", f"{len(nodes):,}")])
+
+    def clear(self) -> None:
+        """Show nothing, and stop what runs."""
+        self._runner.stop()
+        self._checkpoint = None
+
+    def _begin(self, checkpoint: Checkpoint) -> None:
+        self._runner.stop()
+        self._checkpoint = checkpoint
+        self._target = None
+        for widget in self._optional:
+            widget.hide()
+        self.verticalScrollBar().setValue(0)
+
+    def _show_facts(self, facts: Sequence[Fact]) -> None:
+        self.facts.setVisible(bool(facts))
+        self.facts.show_facts(facts)
+
+    def _sum_up(self, roots: Sequence[int], facts: list[Fact]) -> None:
+        assert self._checkpoint is not None
+        self._show_facts([*facts, Fact("tensors", "adding up …", plain=True)])
+        self._runner.start(subtree_task(self._checkpoint, roots), partial(self._show_sums, facts))
+
+    def _show_sums(self, facts: list[Fact], sums: SubtreeFacts) -> None:
+        assert self._checkpoint is not None
+        self._show_facts(facts + subtree_fact_rows(sums))
+        self._show_section(self._dtype_head, self.dtypes, bool(sums.by_dtype))
+        self.dtypes.show_rows(dtype_rows(sums), ("dtype", "tensors", "elements", "size", "share"))
+        self._show_section(self._faults_head, self.faults, bool(sums.problems))
+        self.faults.show_nodes(self._checkpoint, sums.problems)
+
+    def _show_names(self, nodes: list[int]) -> None:
+        self.names.show_nodes(self._checkpoint, nodes)
+        self._show_section(self._names_head, self.names, bool(nodes))
+
+    def _show_file(self, checkpoint: Checkpoint) -> None:
+        self._show_section(self._file_head, self.file, True)
+        self.file.show_facts(file_facts(checkpoint))
+        self._warnings_head.setVisible(bool(checkpoint.warnings))
+        self.warnings.show_words("\n".join(f"⚠ {warning}" for warning in checkpoint.warnings))
+        self._show_section(self._globals_head, self.globals, bool(checkpoint.globals))
+        rows = [
+            (
+                Cell(use.dotted),
+                Cell(f"{use.count:,}", right=True),
+                Cell("plain data or tensors" if use.harmless else "⚠ not known; not imported", plain=True),
+            )
+            for use in checkpoint.globals
+        ]
+        self.globals.show_rows(rows, ("name", "times", "what it makes"))
+
+    def _jump(self) -> None:
+        if self._target is not None:
+            self.node_requested.emit(self._target)
+
+    def _show_section(self, head: QWidget, body: QWidget, shown: bool) -> None:
+        head.setVisible(shown)
+        body.setVisible(shown)
+
+    def _add(self, title: str, widget: _Widget) -> tuple[SectionLabel, _Widget]:
+        head = self.section(title)
+        self.column.addWidget(widget)
+        return head, widget

@@ -1,0 +1,236 @@
+"""The details beside the tree: tabs, head and pages for the node that is selected there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.nodes import Kind
+from viewer.gui.details.distribution import DistributionPage
+from viewer.gui.details.facts import KIND_WORDS, headline
+from viewer.gui.details.header import DetailsHeader
+from viewer.gui.details.overview import OverviewPage
+from viewer.gui.details.storage import StoragePage
+from viewer.gui.details.summaries import SummaryStore
+from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.theme import Theme
+
+OVERVIEW: Final = "Overview"
+DISTRIBUTION: Final = "Distribution"
+STORAGE: Final = "Storage"
+_TENSOR_TABS: Final = (OVERVIEW, DISTRIBUTION, STORAGE)
+_OWN_TITLES: Final = {Kind.SCALAR: "Value", Kind.TEXT: "Text"}
+
+
+class DetailsPanel(QWidget):
+    """Shows one node of one document.
+
+    The tab that was chosen for a tensor stays chosen for the next; other nodes have one tab only.
+
+    Signals
+    -------
+    node_requested
+        Carries the number of a node that the person wants to see: the tree should select it.
+    """
+
+    node_requested = Signal(object)
+
+    def __init__(self, bridge: EngineBridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = -1
+        self._checkpoint: Checkpoint | None = None
+        self._node: int | None = None
+        self._chosen = DISTRIBUTION
+        self._bridge = bridge
+        self._store = SummaryStore(bridge, self)
+
+        self.setProperty("role", "panel")
+        self.tabs = QTabBar(self)
+        self.tabs.setProperty("role", "details")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setAccessibleName("Details")
+        line = QFrame(self)
+        line.setFrameShape(QFrame.Shape.HLine)
+        line.setFrameShadow(QFrame.Shadow.Plain)
+        line.setFixedHeight(1)
+        self._line = line
+        self.header = DetailsHeader(theme, self)
+        self.overview = OverviewPage(theme, self)
+        self.distribution = DistributionPage(self._store, theme, self)
+        self.storage = StoragePage(theme, self)
+        self._pages: dict[str, QWidget] = {
+            OVERVIEW: self.overview,
+            DISTRIBUTION: self.distribution,
+            STORAGE: self.storage,
+        }
+        self._stack = QStackedWidget(self)
+        for page in self._pages.values():
+            self._stack.addWidget(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        tab_row = QHBoxLayout()
+        tab_row.setContentsMargins(4, 0, 16, 0)  # with the tabs' own margin their text begins at 16
+        tab_row.addWidget(self.tabs)
+        layout.addLayout(tab_row)
+        layout.addWidget(line)
+        layout.addWidget(self.header)
+        layout.addWidget(self._stack, 1)
+
+        self.tabs.currentChanged.connect(self._tab_changed)
+        self.distribution.computed.connect(self._computed_on)
+        self.overview.node_requested.connect(self.node_requested)
+        self.storage.node_requested.connect(self.node_requested)
+        theme.changed.connect(self._recolor)
+        self._theme = theme
+        self._recolor()
+        self._show_nothing()
+
+    # From outside
+
+    def set_document(self, document: int, checkpoint: Checkpoint) -> None:
+        """Turn to a document, and show it as a whole.
+
+        Parameters
+        ----------
+        document
+            The number of the job that opened it.
+        """
+        if checkpoint is not self._checkpoint:
+            self._store.forget(self._document)  # also of a document that was read anew under its number
+        self._document = document
+        self._checkpoint = checkpoint
+        self.show_node(0 if len(checkpoint.nodes) else None)
+
+    def show_node(self, node: int | None) -> None:
+        """Show a node of the document; None for nothing."""
+        checkpoint = self._checkpoint
+        if checkpoint is None or node is None:
+            self._show_nothing()
+            return
+        self._node = node
+        kind = Kind(checkpoint.nodes.kind[node])
+        path = checkpoint.path_of(node)
+        self.header.show_path(path or checkpoint.path.name, copyable=bool(path))
+        self.overview.show_node(checkpoint, node)
+        tensor = checkpoint.tensor_of_node(node)
+        if tensor is None:
+            self._leave_tensor()
+            self._show_tabs([OVERVIEW], titles=[_OWN_TITLES.get(kind, OVERVIEW)])
+            type_name = checkpoint.nodes.type_name(node)
+            words = checkpoint.container if node == 0 else KIND_WORDS[kind]
+            self.header.show_facts(f"{words} · {type_name}" if type_name not in ("", words) else words)
+            return
+        self.storage.show_tensor(checkpoint, node, tensor)
+        self.header.show_facts(headline(tensor))
+        self.distribution.show_tensor(self._document, tensor, path)
+        self._show_tabs(_TENSOR_TABS)
+
+    def show_group(self, name: str, nodes: Sequence[int]) -> None:
+        """Show entries that the tree holds together by the first parts of their names.
+
+        Parameters
+        ----------
+        name
+            What their names begin with.
+        nodes
+            The entries, each a node of the document.
+        """
+        if self._checkpoint is None:
+            return
+        self._node = None
+        self._leave_tensor()
+        self.header.show_path(name, copyable=True)
+        self.header.show_facts("group of names")
+        self.overview.show_group(self._checkpoint, name, nodes)
+        self._show_tabs([OVERVIEW])
+
+    def set_device(self, name: str) -> None:
+        """Compute on another device from now on."""
+        self.distribution.set_device(name)
+
+    @property
+    def node(self) -> int | None:
+        """The node that is shown."""
+        return self._node
+
+    @property
+    def tab(self) -> str:
+        """The title of the tab that is shown."""
+        return self.tabs.tabText(self.tabs.currentIndex())
+
+    @property
+    def tab_titles(self) -> list[str]:
+        return [self.tabs.tabText(index) for index in range(self.tabs.count())]
+
+    def choose_tab(self, title: str) -> None:
+        """Turn to a tab, where the node has it."""
+        if title in self.tab_titles:
+            self.tabs.setCurrentIndex(self.tab_titles.index(title))
+
+    def release(self) -> None:
+        """Stop everything that runs for this panel: its document is being closed."""
+        self._show_nothing()
+        self._bridge.release(self)
+
+    # Inside
+
+    def _show_nothing(self) -> None:
+        self._node = None
+        self._leave_tensor()
+        self.overview.clear()
+        self._show_tabs([])
+        self._stack.hide()
+        self.header.hide()
+
+    def _leave_tensor(self) -> None:
+        self.distribution.show_tensor(self._document, None, "")
+        self.distribution.set_active(False)
+        self.storage.clear()
+
+    def _show_tabs(self, pages: Sequence[str], titles: Sequence[str] | None = None) -> None:
+        """Offer tabs, and turn to the one that was chosen last among several."""
+        self.tabs.blockSignals(True)
+        titles = pages if titles is None else titles
+        if self.tab_titles != list(titles):
+            while self.tabs.count():
+                self.tabs.removeTab(0)
+            for page, title in zip(pages, titles, strict=True):
+                self.tabs.setTabData(self.tabs.addTab(title), page)
+        if pages:
+            self.tabs.setCurrentIndex(list(pages).index(self._chosen) if len(pages) > 1 else 0)
+        self.tabs.blockSignals(False)
+        self._stack.setVisible(bool(pages))
+        self.header.setVisible(bool(pages))
+        self._turn_to(self.tabs.tabData(self.tabs.currentIndex()) if pages else None)
+
+    def _tab_changed(self, index: int) -> None:
+        page = self.tabs.tabData(index)
+        if page is not None:
+            if self.tabs.count() > 1:
+                self._chosen = page
+            self._turn_to(page)
+
+    def _turn_to(self, page: str | None) -> None:
+        if page is not None:
+            self._stack.setCurrentWidget(self._pages[page])
+        self.distribution.set_active(page == DISTRIBUTION)
+        if page == STORAGE:
+            self.storage.seek_sharing()
+
+    def _computed_on(self, device: str) -> None:
+        tensor = (
+            None if self._checkpoint is None or self._node is None else self._checkpoint.tensor_of_node(self._node)
+        )
+        if tensor is not None:
+            self.header.show_facts(headline(tensor, device))
+
+    def _recolor(self) -> None:
+        palette = self._line.palette()
+        palette.setColor(self._line.foregroundRole(), self._theme.color("border"))
+        self._line.setPalette(palette)

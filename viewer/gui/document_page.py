@@ -1,0 +1,237 @@
+"""One document: a tab that is there at once, says what it waits for, and then shows tree and details."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QElapsedTimer, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSplitter,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.engine.protocol import CloseDocument, OpenFile
+from viewer.errors import ViewerError
+from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.job_strip import amount_text
+from viewer.gui.theme import Theme
+from viewer.gui.tree.display import DisplayOptions
+from viewer.task import Progress
+
+if TYPE_CHECKING:
+    from viewer.gui.details.panel import DetailsPanel
+    from viewer.gui.tree.panel import TreePanel
+
+_BAR_STEPS: Final = 1000
+
+
+class DocumentPage(QWidget):
+    """Opens a file in the engine and shows what it found.
+
+    Signals
+    -------
+    opened
+        Carries the Checkpoint, each time that the file was read.
+    failed
+        Carries the ViewerError: nothing can be shown, or the file could not be read again.
+    shown
+        The first rows of the tree are on screen.
+    said
+        Carries a sentence for the message bar.
+    """
+
+    opened = Signal(object)
+    failed = Signal(object)
+    shown = Signal()
+    said = Signal(object)
+
+    def __init__(
+        self,
+        bridge: EngineBridge,
+        theme: Theme,
+        path: Path,
+        options: DisplayOptions,
+        device: str,
+        tree_width: int,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.path = path
+        self.checkpoint: Checkpoint | None = None
+        self.tree: TreePanel | None = None
+        self.details: DetailsPanel | None = None
+        self._bridge = bridge
+        self._theme = theme
+        self._options = options
+        self._device = device
+        self._tree_width = tree_width
+        self._document: int | None = None
+        self._opening: int | None = None
+        self._clock = QElapsedTimer()
+        self._splitter: QSplitter | None = None
+        self._waiting = _WaitingPage(path, self)
+        self._waiting.cancel.clicked.connect(self.cancel)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._waiting)
+        self.setProperty("role", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+    @property
+    def document(self) -> int | None:
+        """The engine's number of the document; None before it is open."""
+        return self._document
+
+    @property
+    def is_opening(self) -> bool:
+        return self._opening is not None
+
+    @property
+    def tree_width(self) -> int:
+        """The width that the person gave the tree."""
+        return self._splitter.sizes()[0] if self._splitter is not None else self._tree_width
+
+    def open(self) -> None:
+        """Read the file, or read it again; what is shown stays until the new contents are there."""
+        if self._opening is not None:
+            return
+        self._clock.start()
+        self._opening = self._bridge.submit(
+            OpenFile(self.path),
+            owner=self,
+            on_result=self._take_checkpoint,
+            on_failure=self._take_failure,
+            on_progress=self._take_progress,
+            title=f"opening {self.path.name}",
+        )
+
+    @Slot()
+    def cancel(self) -> None:
+        """Stop reading the file; `failed` then carries Cancelled."""
+        if self._opening is not None:
+            self._bridge.cancel(self._opening)
+
+    def close_document(self) -> None:
+        """Forget everything in the engine; the page is about to go."""
+        self._bridge.release(self)
+        if self.details is not None:
+            self.details.release()
+        if self._document is not None:
+            self._bridge.submit(CloseDocument(self._document), owner=self._bridge, on_result=_ignore)
+            self._document = None
+
+    def set_options(self, options: DisplayOptions) -> None:
+        """Show the tree another way."""
+        self._options = options
+        if self.tree is not None:
+            self.tree.set_options(options)
+
+    def set_device(self, name: str) -> None:
+        """Compute values on another device from now on."""
+        self._device = name
+        if self.details is not None:
+            self.details.set_device(name)
+
+    def _take_checkpoint(self, checkpoint: Checkpoint) -> None:
+        former, self._document, self._opening = self._document, self._opening, None
+        assert self._document is not None
+        self.checkpoint = checkpoint
+        self._show(checkpoint, self._document)
+        if former is not None:
+            self._bridge.submit(CloseDocument(former), owner=self._bridge, on_result=_ignore)
+        self.opened.emit(checkpoint)
+
+    def _take_failure(self, error: ViewerError) -> None:
+        self._opening = None
+        self.failed.emit(error)
+
+    def _take_progress(self, progress: Progress) -> None:
+        self._waiting.show_progress(progress, self._clock.elapsed() / 1000)
+
+    def _show(self, checkpoint: Checkpoint, document: int) -> None:
+        # Imported with the first document: the empty window is there sooner without them.
+        from viewer.gui.details.panel import DetailsPanel
+        from viewer.gui.tree.panel import TreePanel
+
+        former = self.tree
+        tree = TreePanel(self._theme, checkpoint, self._options, former, self)
+        details = DetailsPanel(self._bridge, self._theme, self) if self.details is None else self.details
+        details.set_document(document, checkpoint)
+        details.set_device(self._device)
+        tree.node_changed.connect(details.show_node)
+        tree.group_changed.connect(details.show_group)
+        tree.said.connect(self.said)
+        tree.shown.connect(self.shown)
+        if self.details is None:
+            self._split(tree, details)
+        else:
+            assert self._splitter is not None
+            assert former is not None
+            sizes = self._splitter.sizes()
+            details.node_requested.disconnect(former.go_to_node)
+            self._splitter.replaceWidget(0, tree)
+            former.deleteLater()
+            self._splitter.setSizes(sizes)
+        details.node_requested.connect(tree.go_to_node)
+        self.tree, self.details = tree, details
+        tree.start()
+        tree.view.setFocus()
+
+    def _split(self, tree: TreePanel, details: DetailsPanel) -> None:
+        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter.setHandleWidth(1)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(tree)
+        splitter.addWidget(details)
+        splitter.setStretchFactor(0, 0)
+        splitter.setStretchFactor(1, 1)
+        width = min(self._tree_width, max(320, self.width() * 3 // 5))
+        splitter.setSizes([width, max(320, self.width() - width)])
+        self._splitter = splitter
+        self._stack.addWidget(splitter)
+        self._stack.setCurrentWidget(splitter)
+
+
+class _WaitingPage(QWidget):
+    def __init__(self, path: Path, parent: QWidget) -> None:
+        super().__init__(parent)
+        title = QLabel(f"Opening {path.name}", self)
+        title.setTextFormat(Qt.TextFormat.PlainText)
+        title.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        title.setWordWrap(True)
+        self._bar = QProgressBar(self)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(280)
+        self._bar.setRange(0, 0)
+        self._amount = QLabel(" ", self)
+        self._amount.setProperty("role", "muted")
+        self._amount.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.cancel = QPushButton("Cancel", self)
+        column = QVBoxLayout(self)
+        column.setSpacing(12)
+        column.addStretch(2)
+        column.addWidget(title)
+        for widget in (self._bar, self._amount, self.cancel):
+            row = QHBoxLayout()
+            row.addStretch(1)
+            row.addWidget(widget)
+            row.addStretch(1)
+            column.addLayout(row)
+        column.addStretch(3)
+
+    def show_progress(self, progress: Progress, elapsed_s: float) -> None:
+        self._amount.setText(amount_text(progress, elapsed_s))
+        if progress.total > 0:
+            self._bar.setRange(0, _BAR_STEPS)
+            self._bar.setValue(min(_BAR_STEPS, progress.done * _BAR_STEPS // progress.total))
+
+
+def _ignore(_value: object) -> None:
+    """The engine has closed the document; nobody waits for it."""

@@ -1,0 +1,212 @@
+"""The open documents as tabs: one door for every file, one tab for each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QTabWidget, QWidget
+
+from viewer.errors import Cancelled, EngineLost, ViewerError
+from viewer.gui.document_page import DocumentPage
+from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.message_bar import Message
+from viewer.gui.override import override
+from viewer.gui.theme import Theme
+from viewer.gui.tree.display import DisplayOptions
+
+_MAX_TITLE: Final = 40
+
+
+@dataclass(slots=True)
+class ViewOptions:
+    """What a new document starts with."""
+
+    display: DisplayOptions
+    device: str
+    tree_width: int
+
+
+class DocumentTabs(QTabWidget):
+    """Tabs that move, close, and close with the middle button.
+
+    Signals
+    -------
+    page_changed
+        Carries the DocumentPage in front, None for none, also when its contents have come.
+    said
+        Carries a Message.
+    opened
+        Carries the Path of a file that could be opened.
+    """
+
+    page_changed = Signal(object)
+    said = Signal(object)
+    opened = Signal(object)
+
+    def __init__(
+        self, bridge: EngineBridge, theme: Theme, options: ViewOptions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self.options = options
+        self._lost: list[Path] = []
+        self.setDocumentMode(True)
+        self.setTabsClosable(True)
+        self.setMovable(True)
+        self.setUsesScrollButtons(True)
+        self.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setProperty("role", "documents")
+        self.tabBar().setProperty("role", "documents")
+        self.tabBar().setExpanding(False)
+        self.tabBar().setDrawBase(False)
+        self.tabBar().installEventFilter(self)
+        self.setAccessibleName("Open documents")
+        self.tabCloseRequested.connect(self.close_tab)
+        self.currentChanged.connect(self._tell_page)
+
+    @property
+    def pages(self) -> list[DocumentPage]:
+        """The documents, from left to right."""
+        return [self._page(index) for index in range(self.count())]
+
+    @property
+    def page(self) -> DocumentPage | None:
+        """The document in front."""
+        return self._page(self.currentIndex()) if self.count() else None
+
+    def open_paths(self, paths: Iterable[str | os.PathLike[str]]) -> None:
+        """Open files, each in a tab that is there at once; a file that is open already comes to the front."""
+        for given in paths:
+            # No look at the disk here (abspath, not resolve): a network drive may take its time.
+            path = Path(os.path.abspath(given))  # noqa: PTH100
+            page = next((page for page in self.pages if page.path == path), None)
+            if page is None:
+                page = self._add(path)
+            self.setCurrentWidget(page)
+
+    @Slot(int)
+    def close_tab(self, index: int) -> None:
+        """Close a document; whatever runs for it is cancelled."""
+        if not 0 <= index < self.count():
+            return
+        page = self._page(index)
+        if page.checkpoint is not None:
+            self.options.tree_width = page.tree_width
+        page.close_document()
+        self.removeTab(index)
+        page.deleteLater()
+
+    def close_all(self) -> None:
+        while self.count():
+            self.close_tab(0)
+
+    def step(self, by: int) -> None:
+        """Go to a neighbouring tab, round the ends."""
+        if self.count():
+            self.setCurrentIndex((self.currentIndex() + by) % self.count())
+
+    def set_display(self, display: DisplayOptions) -> None:
+        """Show all trees another way."""
+        self.options.display = display
+        for page in self.pages:
+            page.set_options(display)
+
+    def set_device(self, name: str) -> None:
+        """Compute values of all documents on another device from now on."""
+        self.options.device = name
+        for page in self.pages:
+            page.set_device(name)
+
+    def take_lost(self) -> list[Path]:
+        """The files whose opening ended with the engine; asked once."""
+        lost, self._lost = self._lost, []
+        return lost
+
+    def _page(self, index: int) -> DocumentPage:
+        page = self.widget(index)
+        assert isinstance(page, DocumentPage)
+        return page
+
+    def _add(self, path: Path) -> DocumentPage:
+        options = self.options
+        page = DocumentPage(
+            self._bridge, self._theme, path, options.display, options.device, options.tree_width, self
+        )
+        page.opened.connect(self._page_opened)
+        page.failed.connect(self._page_failed)
+        page.said.connect(self._say_info)
+        index = self.addTab(page, _title(path))
+        self.setTabToolTip(index, str(path))
+        page.open()
+        return page
+
+    @Slot(object)
+    def _page_opened(self, _checkpoint: object) -> None:
+        page = self.sender()
+        assert isinstance(page, DocumentPage)
+        checkpoint = page.checkpoint
+        assert checkpoint is not None
+        self.opened.emit(page.path)
+        if checkpoint.warnings:
+            count = len(checkpoint.warnings)
+            more = "" if count == 1 else f" (and {count - 1:,} more)"
+            text = f"{page.path.name}: {checkpoint.warnings[0]}{more}"
+            self.said.emit(Message("warning", text, "\n".join(checkpoint.warnings), key=f"warnings {page.path}"))
+        if page is self.page:
+            self.page_changed.emit(page)
+
+    @Slot(object)
+    def _page_failed(self, error: ViewerError) -> None:
+        page = self.sender()
+        assert isinstance(page, DocumentPage)
+        if page.checkpoint is None:
+            self.close_tab(self.indexOf(page))
+        if isinstance(error, EngineLost):
+            self._lost.append(page.path)  # one message about the engine speaks for all
+        elif not isinstance(error, Cancelled):
+            retry = partial(self._retry, page.path)
+            self.said.emit(
+                Message.of(error.about(page.path), action="Retry", on_action=retry, key=f"open {page.path}")
+            )
+
+    def _retry(self, path: Path) -> None:
+        page = next((page for page in self.pages if page.path == path), None)
+        if page is None:
+            self.open_paths([path])
+        else:
+            self.setCurrentWidget(page)
+            page.open()
+
+    @Slot(object)
+    def _say_info(self, text: str) -> None:
+        self.said.emit(Message("info", text))
+
+    @Slot()
+    def _tell_page(self) -> None:
+        self.page_changed.emit(self.page)
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if (
+            event.type() == QEvent.Type.MouseButtonRelease
+            and isinstance(event, QMouseEvent)
+            and event.button() == Qt.MouseButton.MiddleButton
+        ):
+            self.close_tab(self.tabBar().tabAt(event.position().toPoint()))
+            return True
+        return super().eventFilter(watched, event)
+
+
+def _title(path: Path) -> str:
+    name = path.name or str(path)
+    if len(name) > _MAX_TITLE:
+        name = f"{name[: _MAX_TITLE // 2]}…{name[-_MAX_TITLE // 2 :]}"
+    return name.replace("&", "&&")  # a single one would mark an access key

@@ -1,0 +1,52 @@
+"""The bottom line: what is being done, the device, and what the document in front is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QLabel, QPushButton, QStatusBar, QWidget
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.gui.device_box import DeviceBox
+from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.format import format_bytes, format_bytes_exact
+from viewer.gui.job_strip import JobStrip
+from viewer.gui.safety import verdict
+from viewer.gui.theme import Theme
+
+
+class StatusLine(QStatusBar):
+    """Signals: `verdict_clicked` when the person wants to see what the file names."""
+
+    verdict_clicked = Signal()
+
+    def __init__(self, bridge: EngineBridge, theme: Theme, device: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizeGripEnabled(False)
+        self.jobs = JobStrip(bridge, theme, self)
+        self.device_box = DeviceBox(device, self)
+        self._container = QLabel(self)
+        self.verdict = QPushButton(self)
+        self.verdict.setProperty("role", "verdict")
+        self.verdict.setToolTip("Show the classes and functions that the file names")
+        self.verdict.clicked.connect(self.verdict_clicked)
+        self.addWidget(self.jobs, 1)
+        for widget in (self.device_box, self._container, self.verdict):
+            self.addPermanentWidget(widget)
+        self.show_document(None)
+
+    @Slot(object)
+    def show_document(self, checkpoint: Checkpoint | None) -> None:
+        """Say what the document in front is; None for none."""
+        self._container.setVisible(checkpoint is not None)
+        self.verdict.setVisible(checkpoint is not None)
+        if checkpoint is None:
+            return
+        files = len(checkpoint.files)
+        several = f" in {files} files" if files > 1 else ""
+        self._container.setText(f"{checkpoint.container} · {format_bytes(checkpoint.nbytes)}{several}")
+        self._container.setToolTip(f"{checkpoint.path}\n{format_bytes_exact(checkpoint.nbytes)}{several}")
+        words, harmless = verdict(checkpoint)
+        self.verdict.setText(words)
+        self.verdict.setProperty("state", "ok" if harmless else "warning")
+        self.verdict.style().unpolish(self.verdict)
+        self.verdict.style().polish(self.verdict)

@@ -1,0 +1,128 @@
+"""Paints the cells of the tree: badge beside the name, numbers in their face, one value over several columns."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+
+from viewer.checkpoint.nodes import Kind
+from viewer.gui.override import override
+from viewer.gui.theme import Theme
+from viewer.gui.tree.cells import Column, badge, cell, problem_of, spans
+from viewer.gui.tree.model import TreeModel
+
+ROW_HEIGHT: Final = 24
+_MARGIN: Final = 8
+_BADGE_GAP: Final = 8
+_BADGE_PAD: Final = 7
+_MIN_BADGE: Final = 34
+"""A badge in less room says nothing."""
+_MIDDLE: Final = Qt.TextElideMode.ElideMiddle
+_LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+PROBLEM_GLYPH: Final = "⚠ "
+
+
+class TreeDelegate(QStyledItemDelegate):
+    """For views of a TreeModel. Backgrounds are the view's."""
+
+    def __init__(self, theme: Theme, model: TreeModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = model
+        self.take_theme()
+
+    def take_theme(self) -> None:
+        """Take fonts and colours from the theme as it is now."""
+        color = self._theme.color
+        self._text, self._muted, self._error = color("text"), color("muted"), color("error")
+        self._badge_back = color("raised")
+        self._mono = self._theme.mono()
+        self._mono_metrics = QFontMetrics(self._mono)
+        self._font = QFont(self._theme.interface_font())
+        self._metrics = QFontMetrics(self._font)
+        self._badge_font = QFont(self._font)
+        self._badge_font.setPointSizeF(max(6.0, self._font.pointSizeF() - 1.5))
+        self._badge_metrics = QFontMetrics(self._badge_font)
+        self.digit_width = self._mono_metrics.horizontalAdvance("0")
+        self.row_height = max(ROW_HEIGHT, self._metrics.height() + 6)
+
+    @override
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: ARG002
+        return QSize(80, self.row_height)
+
+    @override
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        table, row, column = self._model.table, self._model.row_of(index), index.column()
+        rect: QRect = option.rect
+        if column == Column.NAME:
+            self._paint_name(painter, rect, row)
+            return
+        if spans(table, row) and column != Column.TYPE:
+            if column == Column.SIZE:
+                self._paint_value(painter, rect, row)
+            return
+        text = cell(table, row, column)
+        if text:
+            muted = column == Column.SIZE or (column == Column.TYPE and spans(table, row))
+            elide = Qt.TextElideMode.ElideRight if column == Column.TYPE else _MIDDLE
+            self._write(painter, rect, text, self._muted if muted else self._text, elide)
+
+    def _paint_name(self, painter: QPainter, rect: QRect, row: int) -> None:
+        table = self._model.table
+        inner = rect.adjusted(2, 0, -_MARGIN, 0)
+        problem = problem_of(table, row)
+        name = (PROBLEM_GLYPH if problem else "") + table.label[row]
+        text = self._metrics.elidedText(name[:2000], _MIDDLE, inner.width())
+        width = self._metrics.horizontalAdvance(text)
+        painter.setFont(self._font)
+        painter.setPen(self._error if problem else self._text)
+        painter.drawText(inner, _LEFT, text)
+        words = badge(table, row)
+        room = inner.width() - width - _BADGE_GAP
+        if words and room >= _MIN_BADGE:
+            self._paint_badge(
+                painter, QRect(inner.left() + width + _BADGE_GAP, inner.top(), room, inner.height()), words
+            )
+
+    def _paint_badge(self, painter: QPainter, room: QRect, words: str) -> None:
+        text = self._badge_metrics.elidedText(words, Qt.TextElideMode.ElideRight, room.width() - 2 * _BADGE_PAD)
+        height = self._badge_metrics.height() + 2
+        width = self._badge_metrics.horizontalAdvance(text) + 2 * _BADGE_PAD
+        pill = QRect(room.left(), room.center().y() - height // 2 + 1, width, height)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._badge_back)
+        painter.drawRoundedRect(pill, height / 2, height / 2)
+        painter.setPen(self._muted)
+        painter.setFont(self._badge_font)
+        painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, text)
+        painter.restore()
+
+    def _paint_value(self, painter: QPainter, rect: QRect, row: int) -> None:
+        # From SHAPE to SIZE: those cells are painted before this one and stay empty.
+        table = self._model.table
+        header_width = self._span_width()
+        wide = QRect(rect.right() - header_width + 1, rect.top(), header_width, rect.height())
+        color = self._error if table.kind(row) == Kind.PROBLEM else self._muted
+        self._write(painter, wide, cell(table, row, Column.SIZE), color)
+
+    def _span_width(self) -> int:
+        view = self.parent()
+        width = getattr(view, "columnWidth", None)
+        assert width is not None, "the delegate belongs to a view"
+        return sum(width(column) for column in (Column.SHAPE, Column.ELEMENTS, Column.SIZE))
+
+    def _write(
+        self, painter: QPainter, rect: QRect, text: str, color: QColor, elide: Qt.TextElideMode = _MIDDLE
+    ) -> None:
+        inner = rect.adjusted(_MARGIN, 0, -_MARGIN, 0)
+        painter.setFont(self._mono)
+        painter.setPen(color)
+        painter.drawText(inner, _RIGHT, self._mono_metrics.elidedText(text, elide, inner.width()))

@@ -1,0 +1,348 @@
+"""The left side of a document: filter box, dtype choice, tree, and what a person does with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QLineEdit, QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.dtypes import DTYPES
+from viewer.checkpoint.nodes import Kind
+from viewer.gui.format import format_count
+from viewer.gui.override import override
+from viewer.gui.slices import SliceRunner
+from viewer.gui.theme import Theme
+from viewer.gui.tree.cells import group_name
+from viewer.gui.tree.display import DisplayOptions, DisplayTable, entries_task
+from viewer.gui.tree.expression import python_expression
+from viewer.gui.tree.filter import BadFilter, Shape, filter_task, parse_filter, texts_task, whole
+from viewer.gui.tree.layout import build_task
+from viewer.gui.tree.model import TreeModel
+from viewer.gui.tree.view import MAX_EXPANDED, TreeView
+
+_DEBOUNCE_MS: Final = 90
+"""Between the last key and the search; typing is faster than that."""
+_MAX_OPEN_AT_START: Final = 24
+"""Rows that fit on a small screen: the outermost level is opened while no more than these show."""
+ANY_DTYPE: Final = "any dtype"
+
+
+class TreePanel(QWidget):
+    """
+    Signals
+    -------
+    node_changed
+        Carries the number of the node that is current now.
+    group_changed
+        Carries a name and a list of node numbers: a group of ours is current now.
+    said
+        Carries a sentence for the message bar.
+    shown
+        The rows are on screen for the first time.
+    """
+
+    node_changed = Signal(object)
+    group_changed = Signal(object, object)
+    said = Signal(object)
+    shown = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        checkpoint: Checkpoint,
+        options: DisplayOptions,
+        former: TreePanel | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        """`former` showed an earlier reading of the same file: what was open and current there stays so.
+
+        Nothing is laid out before `start`.
+        """
+        super().__init__(parent)
+        self.setProperty("role", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._checkpoint = checkpoint
+        self._options = options
+        self._texts: list[str] | None = None
+        self._runner = SliceRunner(self)
+        self._collector = SliceRunner(self)
+        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self._apply_filter)
+        self.model = TreeModel(checkpoint, self)
+        self.view = TreeView(theme, self.model, self)
+        self.filter_edit = QLineEdit(self)
+        self.dtype_box = QComboBox(self)
+        self._nothing = QLabel("", self)
+        self._stack = QStackedWidget(self)
+        self._lay_out()
+        self._connect()
+        self._former_rows: tuple[list[list[str]], list[str]] = ([], [])
+        if former is not None:
+            table, view = former.model.table, former.view
+            self._former_rows = (
+                [table.labels_to(row) for row in view.expanded_rows],
+                table.labels_to(view.current_row),
+            )
+            self.filter_edit.setText(former.filter_edit.text())
+
+    def start(self) -> None:
+        """Lay the rows out. A small checkpoint's are there when this returns."""
+        self._build()
+
+    @property
+    def options(self) -> DisplayOptions:
+        return self._options
+
+    def set_options(self, options: DisplayOptions) -> None:
+        """Lay the rows out another way; what is open and current stays so."""
+        if options != self._options:
+            self._options = options
+            self._build()
+
+    def focus_filter(self) -> None:
+        self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_edit.selectAll()
+
+    def go_to_node(self, node: int) -> None:
+        """Make a node current; a filter that hides it is cleared."""
+        if not len(self.model.table):
+            return
+        row = self.model.table.row_of_node[node]
+        if row > 0 and not self.view.go_to_row(row):
+            self._reset_filter()
+            self.model.set_shape(whole(self.model.table))
+            self.view.show_shape(self.model.shape)
+            self.view.go_to_row(row)
+
+    def go_to_path(self, path: str) -> None:
+        """Make the node at a path current; raises BadPath."""
+        self.go_to_node(self._checkpoint.find(path))
+
+    def copy_name(self) -> None:
+        """Put the row's key, or a group's dotted prefix, on the clipboard."""
+        row = self.view.current_row
+        if row:
+            table = self.model.table
+            node = table.node[row]
+            key = table.checkpoint.nodes.key[node] if node >= 0 else group_name(table, row)
+            _copy(key if isinstance(key, str) else table.label[row])
+
+    def copy_path(self) -> None:
+        """Put the row's path, as "go to path" takes it, on the clipboard."""
+        if (node := self.current_node) is not None:
+            _copy(self._checkpoint.path_of(node))
+
+    def copy_expression(self) -> None:
+        """Put the Python expression that reaches the row on the clipboard."""
+        if (node := self.current_node) is not None:
+            _copy(python_expression(self._checkpoint, node))
+
+    def expand_below(self) -> None:
+        """Open the current row and everything inside."""
+        if not self.view.expand_below(self.view.current_row):
+            self.said.emit(f"Opened level by level up to {format_count(MAX_EXPANDED)} rows; a filter shows the rest")
+
+    def collapse_below(self) -> None:
+        """Close the current row and everything inside."""
+        self.view.collapse_below(self.view.current_row)
+
+    @property
+    def current_node(self) -> int | None:
+        """The number of the current node; None for none or a group of ours."""
+        table = self.model.table
+        node = table.node[self.view.current_row] if self.view.current_row else -1
+        return node if node >= 0 else None
+
+    def _build(self) -> None:
+        self._texts = None
+        self._runner.start(build_task(self._checkpoint, self._options), self._show_table)
+
+    def _show_table(self, table: DisplayTable) -> None:
+        before = self.model.table
+        first_time = not len(before)
+        if first_time:
+            opened, chosen = self._former_rows
+            expanded = {row for labels in opened if (row := table.row_at(labels))} or set(_open_at_start(table))
+            current = table.row_at(chosen) or 0
+        else:
+            expanded = {row for old in self.view.expanded_rows if (row := _same_row(before, old, table))}
+            current = _same_row(before, self.view.current_row, table) or 0
+        self.view.show_table(table, expanded, current)
+        self._stack.setCurrentWidget(self.view)
+        if self._spec_text():
+            self._apply_filter()
+        if first_time:
+            self.shown.emit()
+            if current:
+                self._emit_row(current)
+
+    @Slot()
+    def _apply_filter(self) -> None:
+        self._debounce.stop()
+        try:
+            spec = parse_filter(self.filter_edit.text(), self.dtype_box.currentData() or "")
+        except BadFilter as error:
+            self._mark_fault(str(error))
+            return
+        self._mark_fault("")
+        if self._texts is None:
+            self._runner.start(texts_task(self.model.table), self._take_texts)
+        else:
+            self._runner.start(filter_task(self.model.table, self._texts, spec), self._show_shape)
+
+    def _take_texts(self, texts: list[str]) -> None:
+        self._texts = texts
+        self._apply_filter()
+
+    def _show_shape(self, shape: Shape) -> None:
+        self.view.show_shape(shape)
+        if shape.n_matches == 0:
+            self._nothing.setText("No row matches the filter.\nEsc clears it.")
+            self._stack.setCurrentWidget(self._nothing)
+        else:
+            self._stack.setCurrentWidget(self.view)
+        matches = shape.n_matches
+        told = (
+            ""
+            if matches is None
+            else f"{format_count(matches)} of {format_count(len(self.model.table) - 1)} rows match"
+        )
+        self.filter_edit.setToolTip(told or _FILTER_HELP)
+
+    def _mark_fault(self, fault: str) -> None:
+        self.filter_edit.setToolTip(fault or _FILTER_HELP)
+        if self.filter_edit.property("fault") != bool(fault):
+            self.filter_edit.setProperty("fault", bool(fault))
+            self.filter_edit.style().unpolish(self.filter_edit)
+            self.filter_edit.style().polish(self.filter_edit)
+
+    def _spec_text(self) -> str:
+        return self.filter_edit.text().strip() or str(self.dtype_box.currentData() or "")
+
+    def _reset_filter(self) -> None:
+        for widget in (self.filter_edit, self.dtype_box):
+            widget.blockSignals(True)
+        self.filter_edit.clear()
+        self.dtype_box.setCurrentIndex(0)
+        for widget in (self.filter_edit, self.dtype_box):
+            widget.blockSignals(False)
+        self._stack.setCurrentWidget(self.view)
+
+    @Slot(object)
+    def _emit_row(self, row: int) -> None:
+        self._collector.stop()
+        table = self.model.table
+        if table.node[row] >= 0:
+            self.node_changed.emit(table.node[row])
+        else:
+            self._collector.start(entries_task(table, row), self._emit_group)
+
+    def _emit_group(self, nodes: list[int]) -> None:
+        table, row = self.model.table, self.view.current_row
+        self.group_changed.emit(table.label[row] if row in table.ranges else group_name(table, row), nodes)
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the current row."""
+        table, row = self.model.table, self.view.current_row
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        is_node = self.current_node is not None
+        menu.addAction("Copy name", self.copy_name)
+        menu.addAction("Copy path", self.copy_path).setEnabled(is_node)
+        menu.addAction("Copy Python expression", self.copy_expression).setEnabled(is_node)
+        if table.kind(row) == Kind.LINK:
+            menu.addSeparator()
+            menu.addAction("Go to what it links to", self.view.follow_current_link)
+        if table.n_children[row]:
+            menu.addSeparator()
+            menu.addAction("Expand all inside", self.expand_below)
+            menu.addAction("Collapse all inside", self.collapse_below)
+        return menu
+
+    @Slot(QPoint)
+    def _open_menu(self, at: QPoint) -> None:
+        if self.view.current_row and self.view.indexAt(at).isValid():
+            self.make_menu().popup(self.view.viewport().mapToGlobal(at))
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._spec_text():
+            self._reset_filter()
+            self._apply_filter()
+            self.view.setFocus()
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return) and self.filter_edit.hasFocus():
+            self.view.setFocus()
+            if not self.view.currentIndex().isValid() and self.model.rowCount():
+                self.view.setCurrentIndex(self.model.index(0, 0))
+        else:
+            super().keyPressEvent(event)
+
+    def _connect(self) -> None:
+        self.filter_edit.textChanged.connect(self._debounce.start)
+        self.dtype_box.currentIndexChanged.connect(self._apply_filter)
+        self.view.row_changed.connect(self._emit_row)
+        self.view.copy_requested.connect(self.copy_path)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._open_menu)
+
+    def _lay_out(self) -> None:
+        self.filter_edit.setPlaceholderText("Filter names… (regex with /…/)")
+        self.filter_edit.setToolTip(_FILTER_HELP)
+        self.filter_edit.setClearButtonEnabled(True)
+        self.filter_edit.setAccessibleName("Filter names")
+        self.dtype_box.setAccessibleName("Filter by dtype")
+        self.dtype_box.setToolTip("Show the tensors of one dtype")
+        self.dtype_box.addItem(ANY_DTYPE, "")
+        for code in sorted(set(self._checkpoint.tensors.dtype)):
+            self.dtype_box.addItem(DTYPES[code].name, DTYPES[code].name)
+        self.dtype_box.setEnabled(self.dtype_box.count() > 2)
+        self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._nothing.setProperty("role", "muted")
+        self._stack.addWidget(self.view)
+        self._stack.addWidget(self._nothing)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(8, 8, 8, 8)
+        bar.setSpacing(8)
+        bar.addWidget(self.filter_edit, 1)
+        bar.addWidget(self.dtype_box)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(bar)
+        column.addWidget(self._stack, 1)
+
+
+_FILTER_HELP: Final = (
+    "All words must be in the path, in any order and case.\n"
+    "Between slashes it is a regular expression: /layer[12]\\..*weight$/"
+)
+
+
+def _open_at_start(table: DisplayTable) -> Iterable[int]:
+    """The outermost rows, while what they hold fits on a screen beside them; always a single one."""
+    top = list(table.children(0))
+    if len(top) == 1:
+        return top
+    shown = len(top)
+    opened = []
+    for row in top:
+        shown += table.n_children[row]
+        if shown <= _MAX_OPEN_AT_START and table.n_children[row]:
+            opened.append(row)
+    return opened
+
+
+def _same_row(before: DisplayTable, row: int, now: DisplayTable) -> int | None:
+    """Where a row of an earlier layout of the same checkpoint is now."""
+    if not row:
+        return None
+    node = before.node[row]
+    return now.row_of_node[node] if node >= 0 else now.row_at(before.labels_to(row))
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)
