@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.document import Checkpoint, GlobalUse
 from viewer.gui.details.overview import OverviewPage
 from viewer.gui.theme import Theme
 
@@ -35,11 +35,11 @@ def test_that_the_whole_file_is_summed_up(page: OverviewPage, checkpoint: Checkp
     assert dict(page.file.texts())["size on disk"] == "44.7 MB"  # type: ignore[arg-type]
     assert page.warnings.text() == "⚠ The record data/5 is shorter than its tensor needs"
     assert [row[0] for row in page.globals.texts()] == [
-        "collections.OrderedDict",
         "models.net.TinyNet",
+        "collections.OrderedDict",
         "torch._utils._rebuild_tensor_v2",
     ]
-    assert page.globals.texts()[1][2].startswith("⚠")
+    assert page.globals.texts()[0][2].startswith("⚠")
     assert page.faults.paths() == ["lost", "model/broken"]
     assert [row[0] for row in page.dtypes.texts()] == ["float32", "bool", "complex64", "qint8", "int64"]
 
@@ -122,3 +122,27 @@ def test_that_a_tensor_lists_its_other_names(page: OverviewPage, checkpoint: Che
         page.names.setCurrentIndex(page.names.model().index(0, 0))
         qtbot.keyClick(page.names, Qt.Key.Key_Return)
     assert asked.args == [checkpoint.find("model/layer1.0.bn1.weight")]
+
+
+def test_that_a_file_with_endless_names_and_warnings_shows_the_first_and_counts_the_rest(
+    page: OverviewPage, checkpoint: Checkpoint
+) -> None:
+    checkpoint.warnings = [f"warning {number}" for number in range(5000)]
+    checkpoint.globals = [GlobalUse("m", f"n{number}", True) for number in range(5000)]
+    page.show_node(checkpoint, 0)
+    assert page.warnings.text().endswith("\n… and 4,700 more")
+    assert page.globals.texts()[-1][0] == "… and 4,700 more"
+
+
+def test_that_giant_texts_of_a_hostile_file_are_cut_on_screen_and_whole_in_copies(
+    page: OverviewPage, checkpoint: Checkpoint
+) -> None:
+    giant = "x" * 300_000
+    checkpoint.nodes.value[checkpoint.find("note")] = giant
+    page.show_node(checkpoint, checkpoint.find("note"))
+    assert len(page.value.shown) == 100_000
+    page.value.copy()
+    assert QGuiApplication.clipboard().text() == giant
+    checkpoint.nodes.value[checkpoint.find("lost")] = giant
+    page.show_node(checkpoint, checkpoint.find("lost"))
+    assert len(page.problem.text()) < 21_000

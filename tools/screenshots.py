@@ -1,0 +1,102 @@
+"""`make screenshots`: draw the pictures in docs/screenshots/ again, with the real window on a virtual screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.virtual_screen import virtual_screen
+from viewer.resources import resource_path
+
+if TYPE_CHECKING:
+    from tools.window_driver import Condition
+    from viewer.gui.window import MainWindow
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "screenshots"
+SAMPLES = [resource_path(f"samples/training-step-{step}.pth") for step in ("0200", "0400")]
+SIZE = (1280, 800)
+NAMES = ("start", "checkpoint-light", "checkpoint-dark", "error")
+
+
+def draw(name: str) -> None:
+    """Draw one picture; runs in a process that has a screen."""
+    from tools.window_driver import drive
+
+    theme = "dark" if name.endswith("dark") else "light"
+    if name == "start":
+        drive(_start, theme=theme)
+    elif name == "error":
+        with tempfile.TemporaryDirectory() as folder:
+            broken = Path(folder) / "training-step-0600.pth"
+            broken.write_bytes(SAMPLES[1].read_bytes()[:150_000])  # as a copy that was cut off
+            notes = Path(folder) / "notes.pth"
+            notes.write_text("import site\n", encoding="utf-8")
+            drive(_error, [SAMPLES[0], broken, notes], theme=theme)
+    else:
+        drive(_checkpoint, SAMPLES, theme=theme)
+
+
+def _save(window: MainWindow, name: str) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{name}.png"
+    if not window.grab().save(str(path)):
+        raise OSError(f"cannot write {path}")
+
+
+def _start(window: MainWindow) -> Generator[Condition, None, None]:
+    window.resize(*SIZE)
+    yield lambda: window.start.isVisible()
+    yield _devices_are_known(window)
+    _save(window, "start")
+
+
+def _checkpoint(window: MainWindow) -> Generator[Condition, None, None]:
+    from tools.window_driver import histogram_is_shown
+
+    window.resize(*SIZE)
+    yield lambda: all(page.tree is not None for page in window.documents.pages)
+    window.documents.setCurrentIndex(0)
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    page.tree.go_to_path("model/stages.2.conv.weight")
+    yield lambda: histogram_is_shown(window)
+    yield _devices_are_known(window)
+    _save(window, "checkpoint-dark" if _is_dark(window) else "checkpoint-light")
+
+
+def _error(window: MainWindow) -> Generator[Condition, None, None]:
+    window.resize(*SIZE)
+    yield lambda: not any(page.is_opening for page in window.documents.pages)
+    yield lambda: window.messages.isVisible()
+    _save(window, "error")
+
+
+def _devices_are_known(window: MainWindow) -> Condition:
+    return lambda: window.status.device_box.isVisible()
+
+
+def _is_dark(window: MainWindow) -> bool:
+    return window.palette().window().color().lightness() < 128
+
+
+def main() -> int:
+    if len(sys.argv) > 1:
+        draw(sys.argv[1])
+        return 0
+    with virtual_screen("1440x1000x24") as environment:
+        for name in NAMES:
+            command = [sys.executable, "-m", "tools.screenshots", name]
+            subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=True)
+            print(f"docs/screenshots/{name}.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
