@@ -128,13 +128,8 @@ class Encoder:
                 return "patched", self.encode(rest), self.encode(others), self.encode([value[at] for at in others])
             (cls, *more) = kinds
             if not more and is_dataclass(cls) and (name := self._admitted.name_of(cls)) is not None:
-                fields = self._admitted.fields_of(cls)
-                return (
-                    ROWS_OF,
-                    name,
-                    len(value),
-                    [self.encode(list(map(attrgetter(field), value))) for field in fields],
-                )
+                columns = [list(map(attrgetter(field), value)) for field in self._admitted.fields_of(cls)]
+                return "rows", name, len(value), [self.encode(column) for column in columns]
         return kind, [self.encode(item) for item in value]
 
     def _pieces(self, value: list[Any] | tuple[Any, ...], step: int) -> Iterator[object]:
