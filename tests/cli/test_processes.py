@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -115,10 +113,8 @@ def test_that_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
                 stdout=out,
                 stderr=subprocess.PIPE,
             )
-        deadline_s = time.monotonic() + 30
         os.set_blocking(reader, True)
         assert os.read(reader, 1) == b"{"
-        assert time.monotonic() < deadline_s
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     finally:
@@ -127,7 +123,8 @@ def test_that_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
     assert err == b""
 
 
-def test_that_a_large_tree_streams(tmp_path: Path) -> None:
-    path = save([list(range(1000))] * 1 + [list(range(n, n + 1000)) for n in range(100)], tmp_path / "large.pth")
-    report = json.loads(run_process("show", path, "--json").out)
-    assert len(report["entries"]) == 1 + 101 * 1001
+def test_that_a_large_tree_comes_whole(tmp_path: Path) -> None:
+    tree = [list(range(first, first + 1000)) for first in range(100)]
+    entries = run_process("show", save(tree, tmp_path / "large.pth"), "--json").entries
+    assert len(entries) == 1 + 100 * 1001
+    assert entries["[99][999]"]["value"] == 1098

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +89,3 @@ def _add_float32(made: Float32, tensors: TensorTable, storages: StorageTable) ->
     tensors.storage_offset.append(0)
     tensors.flags.append(0)
     return len(tensors) - 1
-
-
-def int_array(values: list[int]) -> array[int]:
-    return array("q", values)

@@ -118,7 +118,8 @@ class ProblemTally:
         sentences = list(self._extract.checkpoint.warnings)
         if self._first is not None:
             node, problem = self._first
-            where = self._extract.checkpoint.path_of(node) or "the root"
+            path = self._extract.checkpoint.path_of(node)
+            where = "the root" if not path else path if len(path) <= 200 else f"{path[:100]} … {path[-97:]}"
             if self._count == 1:
                 sentences.append(f"{where} cannot be read: {problem}")
             else:

@@ -57,7 +57,7 @@ def measure_task(checkpoint: Checkpoint, root: int = 0, *, device: str = "cpu") 
     for number, size in zip(numbers, sizes, strict=True):
         yield Progress(done, total)
         try:
-            measures.summaries[number] = yield from _measure_one(checkpoint, number, device, done, total)
+            measures.summaries[number] = yield from _measure_one(checkpoint, number, device, size, done, total)
         except (DeviceProblem, FileChanged):
             raise
         except ViewerError as error:
@@ -67,14 +67,18 @@ def measure_task(checkpoint: Checkpoint, root: int = 0, *, device: str = "cpu") 
     return measures
 
 
-def _measure_one(checkpoint: Checkpoint, number: int, device: str, before: int, total: int) -> Task[TensorSummary]:
+def _measure_one(
+    checkpoint: Checkpoint, number: int, device: str, size: int, before: int, total: int
+) -> Task[TensorSummary]:
+    """One tensor, its progress as a part of all; it may read its `size` bytes more than once."""
     from viewer.tensors.summary import summarise_task
 
     task = summarise_task(checkpoint, number, device=device)
     try:
         while True:
             progress = next(task)
-            yield Progress(min(before + progress.done, total), total)
+            done = size * progress.done // progress.total if progress.total else 0
+            yield Progress(before + done, total)
     except StopIteration as stop:
         return _without_histograms(stop.value)
     finally:
@@ -89,7 +93,11 @@ def _without_histograms(summary: TensorSummary) -> TensorSummary:
 
 
 def _nbytes_to_read(checkpoint: Checkpoint, number: int) -> int:
-    return 0 if tensor_problem(checkpoint, number) else checkpoint.tensor(number).nbytes
+    if tensor_problem(checkpoint, number):
+        return 0
+    tensor = checkpoint.tensor(number)
+    # An expanded view claims any number of elements; what is behind it is its storage.
+    return min(tensor.nbytes, tensor.storage.nbytes) if tensor.storage is not None else 0
 
 
 class ElementReader:
