@@ -27,6 +27,7 @@ from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.faults import FaultReporter
 from viewer.gui.file_open import FileOpenEvents
 from viewer.gui.interrupts import Interrupts
+from viewer.gui.message_bar import Message
 from viewer.gui.safety import SafetyDialog, verdict
 from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
@@ -452,19 +453,33 @@ def test_that_window_tabs_and_dialogs_are_collected_when_they_are_gone(
     open_made(qtbot, window, client, tmp_path / "a.pth")
     page = window.documents.page
     assert page is not None
+    with qtbot.waitSignal(page.filled):
+        pass
     assert page.tree is not None
     window.actions_by_id["go_to_path"].trigger()
     dialog = window.findChild(GoToPathDialog)
     assert isinstance(dialog, GoToPathDialog)
     dialog.reject()
-    watched = [weakref.ref(thing) for thing in (window, page, page.tree, page.tree.model, page.tree.view, dialog)]
-    del page, dialog
+    window.messages.say(Message("info", "something"))
+    qtbot.waitUntil(lambda: page.details is not None)
+    things = [
+        window,
+        window.start,
+        window.documents,
+        window.status,
+        window.messages,
+        window.messages._rows[0],
+        dialog,
+    ]
+    things += [page, page.tree, page.tree.model, page.tree.view, page.details]
+    watched = [weakref.ref(thing) for thing in things]
+    del page, dialog, things
     window.close()
     shiboken6.delete(window)
     del window
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
-    assert [ref() for ref in watched] == [None] * len(watched)
+    assert [type(thing) for ref in watched if (thing := ref()) is not None] == []
 
 
 def test_that_a_real_file_is_opened_by_a_real_engine(
@@ -473,8 +488,10 @@ def test_that_a_real_file_is_opened_by_a_real_engine(
     live_window.documents.open_paths([sample_path])
     page = live_window.documents.page
     assert page is not None
-    qtbot.waitUntil(lambda: page.tree is not None and page.tree.model.rowCount() > 3, timeout=20_000)
+    with qtbot.waitSignal(page.filled, timeout=20_000):
+        pass
     assert page.tree is not None
+    assert page.tree.model.rowCount() > 3
     page.tree.go_to_path("model")
     assert page.details is not None
     assert page.details.node == page.tree.current_node

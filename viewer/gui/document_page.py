@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QElapsedTimer, Qt, Signal, Slot
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -18,10 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.nodes import Kind
 from viewer.engine.protocol import CloseDocument, OpenFile
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.job_strip import amount_text
+from viewer.gui.preload import PLOTS, Preload
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.task import Progress
@@ -44,6 +46,8 @@ class DocumentPage(QWidget):
         Carries the ViewerError: nothing can be shown, or the file could not be read again.
     shown
         The first rows of the tree are on screen.
+    filled
+        The details show the document too.
     said
         Carries a sentence for the message bar.
     """
@@ -51,6 +55,7 @@ class DocumentPage(QWidget):
     opened = Signal(object)
     failed = Signal(object)
     shown = Signal()
+    filled = Signal()
     said = Signal(object)
 
     def __init__(
@@ -77,6 +82,10 @@ class DocumentPage(QWidget):
         self._opening: int | None = None
         self._clock = QElapsedTimer()
         self._splitter: QSplitter | None = None
+        self._is_filled = False  # the details show the document that the tree shows
+        self._plots = Preload(PLOTS, self)
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self._next_step)
         self._waiting = _WaitingPage(path, self)
         self._waiting.cancel.clicked.connect(self.cancel)
         self._stack = QStackedLayout(self)
@@ -143,7 +152,7 @@ class DocumentPage(QWidget):
         former, self._document, self._opening = self._document, self._opening, None
         assert self._document is not None
         self.checkpoint = checkpoint
-        self._show(checkpoint, self._document)
+        self._show(checkpoint)
         if former is not None:
             self._bridge.submit(CloseDocument(former), owner=self._bridge, on_result=_ignore)
         self.opened.emit(checkpoint)
@@ -155,41 +164,81 @@ class DocumentPage(QWidget):
     def _take_progress(self, progress: Progress) -> None:
         self._waiting.show_progress(progress, self._clock.elapsed() / 1000)
 
-    def _show(self, checkpoint: Checkpoint, document: int) -> None:
-        # Imported with the first document: the empty window is there sooner without them.
-        from viewer.gui.details.panel import DetailsPanel
+    def _show(self, checkpoint: Checkpoint) -> None:
         from viewer.gui.tree.panel import TreePanel
 
         former = self.tree
         tree = TreePanel(self._theme, checkpoint, self._options, former, self)
-        details = DetailsPanel(self._bridge, self._theme, self) if self.details is None else self.details
-        details.set_document(document, checkpoint)
-        details.set_device(self._device)
-        tree.node_changed.connect(details.show_node)
-        tree.group_changed.connect(details.show_group)
         tree.said.connect(self.said)
         tree.shown.connect(self.shown)
-        if self.details is None:
-            self._split(tree, details)
+        if former is None:
+            self._split(tree)
         else:
             assert self._splitter is not None
-            assert former is not None
             sizes = self._splitter.sizes()
-            details.node_requested.disconnect(former.go_to_node)
             self._splitter.replaceWidget(0, tree)
-            former.deleteLater()
             self._splitter.setSizes(sizes)
-        details.node_requested.connect(tree.go_to_node)
-        self.tree, self.details = tree, details
+            if self.details is not None and self._is_filled:
+                self.details.node_requested.disconnect(former.go_to_node)
+            former.deleteLater()
+        self.tree = tree
+        self._is_filled = False
+        tree.node_changed.connect(self._show_node)
+        tree.group_changed.connect(self._show_group)
         tree.start()
         tree.view.setFocus()
+        self._later.start()  # the tree is painted before the details are made
 
-    def _split(self, tree: TreePanel, details: DetailsPanel) -> None:
+    @Slot()
+    def _next_step(self) -> None:
+        """Make, place and fill the details: some hundred widgets, and each step costs some 30 ms."""
+        if self.details is None:
+            # Imported with the first document: the empty window is there sooner without them.
+            from viewer.gui.details.panel import DetailsPanel
+
+            self.details = DetailsPanel(self._bridge, self._theme, self)
+            self.details.set_device(self._device)
+            self.details.hide()
+        elif self._splitter is not None and self._splitter.indexOf(self.details) < 0:
+            sizes = self._splitter.sizes()
+            if (placeholder := self._splitter.replaceWidget(1, self.details)) is not None:
+                placeholder.deleteLater()
+            self._splitter.setStretchFactor(1, 1)
+            self._splitter.setSizes(sizes)
+            self.details.show()
+        else:
+            self._fill_details(self.details)
+            return
+        self._later.start()
+
+    def _fill_details(self, details: DetailsPanel) -> None:
+        tree, checkpoint, document = self.tree, self.checkpoint, self._document
+        if tree is not None and checkpoint is not None and document is not None:
+            details.set_document(document, checkpoint)
+            details.node_requested.connect(tree.go_to_node)
+            self._is_filled = True
+            if tree.view.current_row:
+                tree.tell_row()
+            self.filled.emit()
+
+    @Slot(object)
+    def _show_node(self, node: int) -> None:
+        if self.checkpoint is not None and self.checkpoint.nodes.kind[node] == Kind.TENSOR:
+            self._plots.start()  # while the engine computes
+        if self.details is not None and self._is_filled:
+            self.details.show_node(node)
+
+    @Slot(object, object)
+    def _show_group(self, name: str, nodes: list[int]) -> None:
+        if self.details is not None and self._is_filled:
+            self.details.show_group(name, nodes)
+
+    def _split(self, tree: TreePanel) -> None:
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.setHandleWidth(1)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(tree)
-        splitter.addWidget(details)
+        splitter.addWidget(QWidget(splitter))
         splitter.setStretchFactor(0, 0)
         splitter.setStretchFactor(1, 1)
         width = min(self._tree_width, max(320, self.width() * 3 // 5))

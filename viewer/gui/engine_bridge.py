@@ -103,6 +103,8 @@ class EngineBridge(QObject):
         self._closed = False
         # Queued from this thread too: what is put while a callback runs waits for the event loop as well.
         self._woken.connect(self._drain, Qt.ConnectionType.QueuedConnection)
+        self._again = QTimer(self, singleShot=True, interval=0)
+        self._again.timeout.connect(self._drain)
         mailbox.on_put(self._wake)
         if len(mailbox):
             self._wake()
@@ -192,7 +194,7 @@ class EngineBridge(QObject):
         finally:  # also where a callback failed: the others get their answers
             if len(self._mailbox) and self._asleep and not self._closed:
                 self._asleep = False
-                QTimer.singleShot(0, self, self._drain)
+                self._again.start()
 
     def _deliver(self, end_s: float) -> None:
         moved: dict[int, Job] = {}

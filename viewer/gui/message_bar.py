@@ -155,7 +155,9 @@ class _Row(QWidget):
         theme.changed.connect(self._take_theme)
         self._take_theme()
         if message.kind in ("info", "ok"):
-            QTimer.singleShot(_INFO_MS, self, self._dismiss)
+            self._expiry = QTimer(self, singleShot=True, interval=_INFO_MS)  # goes with the row, unlike a static shot
+            self._expiry.timeout.connect(self._dismiss)
+            self._expiry.start()
 
     def _button(self, text: str, on_click: Callable[[], None]) -> QPushButton:
         button = QPushButton(text, self)

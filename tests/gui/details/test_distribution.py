@@ -287,7 +287,8 @@ def test_that_a_failure_says_what_to_do_and_offers_to_try_again(
     job = client.last
     client.fail(job, error)
     notice = panel.distribution.pane.notice
-    assert notice.text == str(error)
+    assert notice.text == f"✕ {error}"
+    assert panel.distribution.grid.cell("mean").value_text == "–"
     assert notice.action == "Try again"
     notice.acted.emit()
     assert client.last == job + 1

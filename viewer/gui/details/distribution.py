@@ -14,7 +14,7 @@ from viewer.errors import Cancelled, ViewerError
 from viewer.gui.details.distribution_bar import DistributionBar
 from viewer.gui.details.facts import tensor_problem
 from viewer.gui.details.figure_grid import FigureGrid
-from viewer.gui.details.figures import Figure, figures, pending_figures
+from viewer.gui.details.figures import Figure, figures, pending_figures, unknown_figures
 from viewer.gui.details.histogram_pane import HistogramPane
 from viewer.gui.details.refine import Question
 from viewer.gui.details.scan_line import ScanLine
@@ -133,7 +133,7 @@ class DistributionPage(QWidget):
             return
         self._forget()
         if (problem := tensor_problem(tensor)) is not None:
-            self.pane.say(problem)
+            self._give_up(f"✕ {problem}")
             return
         if tensor.numel == 0:
             self.pane.say(empty_sentence(tensor.shape))
@@ -208,9 +208,14 @@ class DistributionPage(QWidget):
         self.scan_line.end()
         self._asked = None
         if isinstance(error, Cancelled):
-            self.pane.say("Stopped before all elements were read.", "Compute")
+            self._give_up("Stopped before all elements were read.", "Compute")
         else:
-            self.pane.say(str(error), "Try again")
+            self._give_up(f"✕ {error}", "Try again")
+
+    def _give_up(self, text: str, action: str = "") -> None:
+        self.pane.say(text, action)
+        self.scan_line.show_note("")
+        self._show_figures(unknown_figures())
 
     def _finer_arrived(self, generation: int, summary: TensorSummary) -> None:
         if generation == self._generation:

@@ -52,6 +52,11 @@ def pending_figures() -> list[Figure]:
     return [Figure(label, PENDING) for label in LABELS]
 
 
+def unknown_figures() -> list[Figure]:
+    """The figures of a tensor whose statistics will not come."""
+    return [Figure(label, NO_VALUE, "", "not computed") for label in LABELS]
+
+
 def figures(statistics: Statistics, shape: tuple[int, ...]) -> list[Figure]:
     """The figures of a tensor, in the order to show them.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
+from operator import attrgetter
+from typing import Final, TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -21,10 +22,13 @@ from viewer.gui.details.subtree import SubtreeFacts, names_task, subtree_task
 from viewer.gui.details.sums import dtype_rows, subtree_fact_rows
 from viewer.gui.details.value_view import ValueView
 from viewer.gui.details.values import value_words
+from viewer.gui.format import format_count
 from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 
 _Widget = TypeVar("_Widget", bound=QWidget)
+_MOST_ROWS: Final = 300
+"""Of warnings and of names: a file chooses how many it has."""
 _CONTAINERS = frozenset({Kind.MAPPING, Kind.SEQUENCE, Kind.SET, Kind.OBJECT, Kind.GROUP})
 
 
@@ -109,7 +113,7 @@ class OverviewPage(Page):
         self._show_facts(facts)
         if kind in _CONTAINERS:
             facts.append(Fact("type", nodes.type_name(node)))
-            self._sum_up([node], [*facts, Fact("entries", f"{nodes.n_children[node]:,}")])
+            self._sum_up([node], [*facts, Fact("entries", format_count(nodes.n_children[node]))])
         if node == 0:
             self._show_file(checkpoint)
 
@@ -117,7 +121,7 @@ class OverviewPage(Page):
         """Show a group that only the tree knows: entries whose names begin alike."""
         self._begin(checkpoint)
         self.lead.show_words(f"Entries whose names begin with {name}")
-        self._sum_up(nodes, [Fact("entries", f"{len(nodes):,}")])
+        self._sum_up(nodes, [Fact("entries", format_count(len(nodes)))])
 
     def clear(self) -> None:
         """Show nothing, and stop what runs."""
@@ -157,16 +161,21 @@ class OverviewPage(Page):
         self._show_section(self._file_head, self.file, True)
         self.file.show_facts(file_facts(checkpoint))
         self._warnings_head.setVisible(bool(checkpoint.warnings))
-        self.warnings.show_words("\n".join(f"⚠ {warning}" for warning in checkpoint.warnings))
+        warnings = [f"⚠ {warning}" for warning in checkpoint.warnings[:_MOST_ROWS]]
+        if (n_more := len(checkpoint.warnings) - _MOST_ROWS) > 0:
+            warnings.append(f"… and {format_count(n_more)} more")
+        self.warnings.show_words("\n".join(warnings))
         self._show_section(self._globals_head, self.globals, bool(checkpoint.globals))
         rows = [
             (
                 Cell(use.dotted),
-                Cell(f"{use.count:,}", right=True),
+                Cell(format_count(use.count), right=True),
                 Cell("plain data or tensors" if use.harmless else "⚠ not known; not imported", plain=True),
             )
-            for use in checkpoint.globals
+            for use in sorted(checkpoint.globals, key=attrgetter("harmless"))[:_MOST_ROWS]
         ]
+        if (n_more := len(checkpoint.globals) - _MOST_ROWS) > 0:
+            rows.append((Cell(f"… and {format_count(n_more)} more", plain=True), Cell(""), Cell("")))
         self.globals.show_rows(rows, ("name", "times", "what it makes"))
 
     def _jump(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, 
 
 from viewer.gui.details.cell_table import CellTable
 from viewer.gui.details.facts import Fact
+from viewer.gui.details.page import TEXT_INSET
 from viewer.gui.details.values import ValueWords
 from viewer.gui.format import format_count
 from viewer.gui.icons import IconSet
@@ -34,6 +35,7 @@ class ValueView(QWidget):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._large.setAccessibleName("Value")
+        self._large.setContentsMargins(TEXT_INSET, 0, 0, 0)
         self._text = QPlainTextEdit(self)
         self._text.setReadOnly(True)
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
@@ -79,6 +81,9 @@ class ValueView(QWidget):
     def show_value(self, words: ValueWords, type_name: str, *, code: bool = False) -> None:
         """Show a value and its type; `code` keeps its lines whole."""
         self._copied = words.copied
+        # A short value takes the height that it needs, a long one all there is.
+        vertical = QSizePolicy.Policy.Expanding if words.long else QSizePolicy.Policy.Maximum
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, vertical)
         self._large.setVisible(not words.long)
         self._text.setVisible(words.long)
         cut = len(words.shown) > _SHOWN_CHARACTERS

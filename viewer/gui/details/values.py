@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Final
 
 from viewer.gui.details.facts import Fact
@@ -55,8 +56,8 @@ def value_words(value: object) -> ValueWords:
 
 def _float_facts(value: float) -> list[Fact]:
     facts = [Fact("hexadecimal", value.hex())]
-    if math.isfinite(value) and value and abs(value) < 1e-3:
-        facts.append(Fact("decimal", f"{value:.30f}".rstrip("0")))
+    if math.isfinite(value) and not value.is_integer():
+        facts.append(Fact("exact decimal", str(Decimal(value))))
     if math.isfinite(value) and value.is_integer() and abs(value) > _FLOAT_WHOLE:
         facts.append(Fact("whole number", format_count(int(value))))
     return facts

@@ -177,8 +177,6 @@ class TreePanel(QWidget):
             self._apply_filter()
         if first_time:
             self.shown.emit()
-            if current:
-                self._emit_row(current)
 
     @Slot()
     def _apply_filter(self) -> None:
@@ -231,6 +229,10 @@ class TreePanel(QWidget):
         for widget in (self.filter_edit, self.dtype_box):
             widget.blockSignals(False)
         self._stack.setCurrentWidget(self.view)
+
+    def tell_row(self) -> None:
+        """Emit `node_changed` or `group_changed` for the current row again."""
+        self._emit_row(self.view.current_row)
 
     @Slot(object)
     def _emit_row(self, row: int) -> None:
