@@ -19,7 +19,7 @@ from viewer.formats.limits import LIMITS
 from viewer.formats.source import FileSource
 from viewer.formats.zip_directory import ZipDirectory, read_directory
 from viewer.formats.zip_end import has_directory
-from viewer.formats.zip_records import RecordRanges, locate_task
+from viewer.formats.zip_records import RecordRanges, layout_of, locate_task
 from viewer.formats.zip_recovery import RecordScan
 from viewer.task import run
 
@@ -39,7 +39,11 @@ def directory_of(path: Path) -> ZipDirectory:
 def ranges_of(path: Path, wanted: Iterable[int] | None = None) -> tuple[ZipDirectory, RecordRanges]:
     with FileSource(path) as source:
         directory = read_directory(source, LIMITS)
-        return directory, run(locate_task(source, directory, range(len(directory)) if wanted is None else wanted))
+        return directory, run(
+            locate_task(
+                source, directory, layout_of(source, directory), range(len(directory)) if wanted is None else wanted
+            )
+        )
 
 
 def assert_like_zipfile(path: Path) -> ZipDirectory:
@@ -347,3 +351,31 @@ def test_that_the_record_in_which_the_file_breaks_off_is_known(tmp_path: Path) -
 def test_that_a_walk_that_comes_to_the_directory_is_complete(two: Path) -> None:
     two.write_bytes(two.read_bytes()[:-30])
     assert recovered(two).complete
+
+
+def test_that_a_name_that_is_not_the_utf_8_it_should_be_is_still_the_same_name_in_both_places(tmp_path: Path) -> None:
+    path = write(tmp_path / "names.zip", {"m/é": b"1", "m/b": b"2"})
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xc3\x28"))
+    directory, ranges = ranges_of(path)
+    assert directory.names == ["m/�(", "m/b"]
+    assert ranges.problem == {}
+
+
+def test_that_records_in_any_order_and_behind_the_directory_have_their_limits(tmp_path: Path) -> None:
+    path = write(tmp_path / "order.zip", {"a": b"1" * 10, "b": b"2" * 20, "c": b"3" * 30})
+    whole = path.read_bytes()
+    start = whole.index(b"PK\1\2")
+    entries = [whole[start + 47 * nth : start + 47 * (nth + 1)] for nth in range(3)]
+    end = whole[start + 47 * 3 :]
+    path.write_bytes(whole[:start] + entries[2] + entries[0] + entries[1] + end)
+    directory, ranges = ranges_of(path)
+    assert directory.names == ["c", "a", "b"]
+    assert ranges.problem == {}
+    # the directory now stands before the last record, where the end record says it does
+    third = struct.unpack("<I", entries[2][42:46])[0]
+    entries[2] = entries[2][:42] + struct.pack("<I", third + 47 * 3) + entries[2][46:]
+    moved = whole[:third] + b"".join(entries) + whole[third:start] + end[:16] + struct.pack("<I", third) + end[20:]
+    path.write_bytes(moved)
+    directory, ranges = ranges_of(path)
+    assert ranges.problem == {}
+    assert [moved[at : at + 3] for _, at in sorted(ranges.start.items())] == [b"111", b"222", b"333"]

@@ -20,22 +20,37 @@ from viewer.formats.pickle.standins import (
 
 _DEPTH: Final = 4
 _PARTS: Final = 200
+_PARTS_WHEN_SPENT: Final = 5
 _INT_BITS: Final = 2_048
 
 
-def bounded_text(item: object, nchars: int) -> str:
-    """What `repr(item)` would be, as far as it fits into `nchars`; stand-ins are named by what they stand for."""
-    writer = _Writer(nchars)
-    writer.write(item, 0)
-    text = "".join(writer.parts)
-    return text if len(text) <= nchars else text[: nchars - 1] + "…"
+class TextMaker:
+    """Makes texts, and in all no more than it is allowed.
+
+    Parameters
+    ----------
+    visits
+        Objects that all texts together may look at: a million keys may each hold the same hundred items.
+    """
+
+    def __init__(self, visits: int) -> None:
+        self.visits = visits
+
+    def text(self, item: object, nchars: int) -> str:
+        """What `repr(item)` would be, as far as it fits into `nchars`; stand-ins are named by what they stand for."""
+        writer = _Writer(nchars, _PARTS if self.visits > 0 else _PARTS_WHEN_SPENT)
+        allowed = writer.items_left
+        writer.write(item, 0)
+        self.visits -= allowed - writer.items_left
+        text = "".join(writer.parts)
+        return text if len(text) <= nchars else text[: nchars - 1] + "…"
 
 
 class _Writer:
-    def __init__(self, nchars: int) -> None:
+    def __init__(self, nchars: int, items: int) -> None:
         self.parts: list[str] = []
         self.left = nchars
-        self.items_left = _PARTS
+        self.items_left = items
 
     def add(self, text: str) -> None:
         self.parts.append(text)
@@ -85,8 +100,7 @@ class _Writer:
 
     def _apart(self, item: object, depth: int) -> str:
         """The text of one item by itself; it draws on the same allowance of items."""
-        inner = _Writer(min(self.left, 100))
-        inner.items_left = self.items_left
+        inner = _Writer(min(self.left, 100), self.items_left)
         inner.write(item, depth)
         self.items_left = inner.items_left
         return "".join(inner.parts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag, TensorTable
-from viewer.formats.bounded_text import bounded_text
+from viewer.formats.bounded_text import TextMaker
 from viewer.formats.limits import Limits
 from viewer.formats.pickle.names import constant_of
 from viewer.formats.pickle.numpy_shapes import ArrayRecord, DtypeRecord
@@ -38,6 +39,7 @@ Pairs = Iterable[tuple[object, object]]
 PLAIN_LEAVES: Final = (type(None), bool, int, float, complex, str)
 
 _NOTE_NCHARS: Final = 200
+_ORDER_VISITS: Final = 1_000_000
 
 
 class Attribute(str):
@@ -46,95 +48,131 @@ class Attribute(str):
     __slots__ = ()
 
 
-def show(item: object, tensors: TensorTable, limits: Limits) -> Shown:
-    """What the row of any object but a `PLAIN_LEAVES` says."""
-    if isinstance(item, TensorStandIn):
-        return Kind.TENSOR, _tensor_type(item.number, tensors), item.number
-    if isinstance(item, MappingStandIn):
-        return Kind.MAPPING, item.type_name, None
-    if isinstance(item, dict):
-        return Kind.MAPPING, "dict", None
-    if isinstance(item, (list, tuple)):
-        return Kind.SEQUENCE, type(item).__name__, None
-    if isinstance(item, (set, frozenset)):
-        return Kind.SET, type(item).__name__, None
-    if isinstance(item, ObjectStandIn):
-        return Kind.OBJECT, item.type_name, _note(item)
-    if isinstance(item, SequenceStandIn):
-        return Kind.SET if item.is_set else Kind.SEQUENCE, item.type_name, None
-    if isinstance(item, Group):
-        return Kind.GROUP, item.type_name, None
-    if isinstance(item, ArrayRecord):
-        if item.number is not None:
-            return Kind.TENSOR, item.type_name, item.number
-        return Kind.OBJECT, item.type_name, item.note
-    return _show_leaf(item, limits)
+class Describer:
+    """Says what the row of any object but a `PLAIN_LEAVES` shows.
 
+    What it has worked out for an object it keeps: the same megabytes may stand in a million rows.
+    """
 
-def _show_leaf(item: object, limits: Limits) -> Shown:
-    if isinstance(item, OutOfBand):
-        return Kind.PROBLEM, "buffer", "its bytes lie outside the pickle and are not in the file"
-    if isinstance(item, (bytes, bytearray)):
-        return Kind.SCALAR, type(item).__name__, _bytes_value(bytes(item), limits)
-    if isinstance(item, ScalarStandIn):
-        value = item.value
+    def __init__(self, tensors: TensorTable, limits: Limits) -> None:
+        self._tensors = tensors
+        self._limits = limits
+        self._texts = TextMaker(limits.text_visits)
+        self._keys: dict[int, str] = {}
+        self._values: dict[int, object] = {}
+
+    def key_text(self, key: object) -> str:
+        """The text of a dict key that is neither text nor an int."""
+        if isinstance(key, KeyStandIn):
+            key = key.key
+        text = self._keys.get(id(key))
+        if text is None:
+            text = self._keys[id(key)] = self._texts.text(key, self._limits.key_nchars)
+        return text
+
+    def show(self, item: object) -> Shown:
+        """Kind, type name and value of the row."""
+        if isinstance(item, TensorStandIn):
+            return Kind.TENSOR, self._tensor_type(item.number), item.number
+        if isinstance(item, MappingStandIn):
+            return Kind.MAPPING, item.type_name, None
+        if isinstance(item, (set, frozenset)):
+            return Kind.SET, type(item).__name__, None
+        if isinstance(item, ObjectStandIn):
+            return Kind.OBJECT, item.type_name, self._note(item)
+        if isinstance(item, SequenceStandIn):
+            return Kind.SET if item.is_set else Kind.SEQUENCE, item.type_name, None
+        if isinstance(item, Group):
+            return Kind.GROUP, item.type_name, None
+        if isinstance(item, ArrayRecord):
+            if item.number is not None:
+                return Kind.TENSOR, item.type_name, item.number
+            return Kind.OBJECT, item.type_name, item.note
+        return self._show_leaf(item)
+
+    def _show_leaf(self, item: object) -> Shown:
+        if isinstance(item, OutOfBand):
+            return Kind.PROBLEM, "buffer", "its bytes lie outside the pickle and are not in the file"
+        if isinstance(item, (bytes, bytearray)):
+            return Kind.SCALAR, type(item).__name__, self._bytes_value(item)
+        if isinstance(item, ScalarStandIn):
+            value = item.value
+            if value is None:
+                value = self._short_text(item.text)
+            elif isinstance(value, bytes):
+                value = self._bytes_value(value)
+            return Kind.SCALAR, item.type_name, value
+        if isinstance(item, StorageStandIn):
+            return Kind.STORAGE, "storage", item.number
+        if isinstance(item, StandInType):
+            constant = constant_of(item)
+            return (Kind.SCALAR, *constant) if constant else (Kind.REFERENCE, "name", item.dotted)
+        if isinstance(item, NameStandIn):
+            return Kind.REFERENCE, "name", item.dotted
+        if isinstance(item, DtypeRecord):
+            return Kind.SCALAR, "numpy.dtype", item.text
+        if isinstance(item, Text):
+            return Kind.TEXT, item.type_name, item.text
+        if isinstance(item, Problem):
+            return Kind.PROBLEM, "problem", item.message
+        return Kind.PROBLEM, type(item).__name__, "an object that cannot be shown"
+
+    def _tensor_type(self, number: int) -> str:
+        extra = self._tensors.extra.get(number)
+        if extra is not None and "type" in extra:
+            return str(extra["type"])
+        if self._tensors.flags[number] & TensorFlag.PARAMETER:
+            return "Parameter"
+        return "tensor"
+
+    def _note(self, item: ObjectStandIn) -> str | None:
+        """A call with plain arguments as one line: enum members, functools.partial, objects of unknown kinds."""
+        if item.type_name == "functools.partial":
+            return self._partial_note(item)
+        if item.args and not item.kwargs and item.state is None and len(item.args) <= 8:
+            return self._texts.text(item, _NOTE_NCHARS)
+        return None
+
+    def _partial_note(self, item: ObjectStandIn) -> str:
+        # functools.py:partial.__reduce__: (function,), then the state (function, args, keywords, attributes)
+        state = item.state[0] if item.state else None
+        if type(state) is not tuple or len(state) < 3:
+            return self._texts.text(item, _NOTE_NCHARS)
+        function, args, keywords = state[:3]
+        parts = [self._texts.text(function, 80)]
+        if type(args) is tuple:
+            parts += [self._texts.text(arg, 40) for arg in args[:8]]
+        if type(keywords) is dict:
+            for key in islice(keywords, 8):
+                if type(key) is str:
+                    parts.append(f"{key[:40]}={self._texts.text(keywords[key], 40)}")
+        return f"functools.partial({', '.join(parts)})"[:_NOTE_NCHARS]
+
+    def _bytes_value(self, raw: bytes | bytearray) -> object:
+        if isinstance(raw, bytes) and len(raw) <= self._limits.bytes_nbytes:
+            return raw
+        value = self._values.get(id(raw))
         if value is None:
-            value = item.text[: limits.text_nchars]
-        elif isinstance(value, bytes):
-            value = _bytes_value(value, limits)
-        return Kind.SCALAR, item.type_name, value
-    if isinstance(item, StorageStandIn):
-        return Kind.STORAGE, "storage", item.number
-    if isinstance(item, StandInType):
-        constant = constant_of(item)
-        return (Kind.SCALAR, *constant) if constant else (Kind.REFERENCE, "name", item.dotted)
-    if isinstance(item, NameStandIn):
-        return Kind.REFERENCE, "name", item.dotted
-    if isinstance(item, DtypeRecord):
-        return Kind.SCALAR, "numpy.dtype", item.text
-    if isinstance(item, Text):
-        return Kind.TEXT, item.type_name, item.text
-    if isinstance(item, Problem):
-        return Kind.PROBLEM, "problem", item.message
-    return Kind.PROBLEM, type(item).__name__, f"an object that cannot be shown: {bounded_text(item, _NOTE_NCHARS)}"
+            value = bytes(raw)
+            if len(raw) > self._limits.bytes_nbytes:
+                value = f"{value[:32]!r}… {len(raw):,} bytes, SHA-256 {hashlib.sha256(raw).hexdigest()}"
+            self._values[id(raw)] = value
+        return value
+
+    def _short_text(self, text: str) -> object:
+        if len(text) <= self._limits.text_nchars:
+            return text
+        value = self._values.get(id(text))
+        if value is None:
+            value = self._values[id(text)] = text[: self._limits.text_nchars] + "…"
+        return value
 
 
-def _tensor_type(number: int, tensors: TensorTable) -> str:
-    extra = tensors.extra.get(number)
-    if extra is not None and "type" in extra:
-        return str(extra["type"])
-    if tensors.flags[number] & TensorFlag.PARAMETER:
-        return "Parameter"
-    return "tensor"
-
-
-def _note(item: ObjectStandIn) -> str | None:
-    """A call with plain arguments as one line: enum members, functools.partial, paths of unknown kinds."""
-    if item.type_name == "functools.partial":
-        return _partial_note(item)
-    if item.args and not item.kwargs and item.state is None and len(item.args) <= 8:
-        return bounded_text(item, _NOTE_NCHARS)
-    return None
-
-
-def _partial_note(item: ObjectStandIn) -> str:
-    # functools.py:partial.__reduce__: (function,), then the state (function, args, keywords, attributes)
-    state = item.state[0] if item.state else None
-    if type(state) is not tuple or len(state) < 3:
-        return bounded_text(item, _NOTE_NCHARS)
-    function, args, keywords = state[:3]
-    parts = [bounded_text(function, 80)]
-    if type(args) is tuple:
-        parts += [bounded_text(arg, 40) for arg in args[:8]]
-    if type(keywords) is dict:
-        parts += [f"{key}={bounded_text(value, 40)}" for key, value in list(keywords.items())[:8] if type(key) is str]
-    return f"functools.partial({', '.join(parts)})"[:_NOTE_NCHARS]
-
-
-def _bytes_value(raw: bytes, limits: Limits) -> object:
-    if len(raw) <= limits.bytes_nbytes:
-        return raw
-    return f"{raw[:32]!r}… {len(raw):,} bytes, SHA-256 {hashlib.sha256(raw).hexdigest()}"
+def may_have_children(item: object) -> bool:
+    """A quick answer that is never wrongly no."""
+    if isinstance(item, (list, tuple, set, frozenset)) or type(item) is dict:
+        return bool(item)
+    return True
 
 
 def children(item: object) -> Pairs | None:
@@ -164,11 +202,8 @@ def in_order(items: Iterable[object]) -> Sequence[object]:
     kinds = {type(item) for item in listed}
     if kinds <= {int, float, bool} or kinds == {str} or kinds == {bytes}:
         return sorted(listed)  # type: ignore[type-var]
-    return sorted(listed, key=_order)
-
-
-def _order(item: object) -> tuple[str, str]:
-    return type(item).__name__, bounded_text(item, 100)
+    texts = TextMaker(_ORDER_VISITS)
+    return sorted(listed, key=lambda item: (type(item).__name__, texts.text(item, 100)))
 
 
 def _pairs_of(given: object) -> Pairs:

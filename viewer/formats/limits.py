@@ -60,6 +60,8 @@ class Limits:
         A tuple met again is shown again, not linked, up to this many leaf items (`betas` of an optimizer).
     key_nchars, text_nchars
         Characters kept of the repr of an unusual dict key, and of the text of an unusual value.
+    text_visits
+        Objects that the texts of all unusual keys and notes together may look at, at about half a microsecond each.
     bytes_nbytes
         Bytes of one bytes value that a row holds; of a longer one it has length, digest and beginning. Rows travel
         between processes.
@@ -74,13 +76,13 @@ class Limits:
 
     pickle_opcode_nbytes: int = 256 * MIB
     pickle_payload_nbytes: int = 4 * GIB
-    pickle_text_nbytes: int = 96 * MIB
-    pickle_structure_nbytes: int = 480 * MIB
+    pickle_text_nbytes: int = 100 * MIB
+    pickle_structure_nbytes: int = 400 * MIB
     pickle_int_nbytes: int = 512
     pickle_globals: int = 20_000
     pickle_name_nchars: int = 4_096
     nested_pickles: int = 8
-    careful_opcodes: int = 3_000_000
+    careful_opcodes: int = 2_000_000
     key_weight: int = 20_000
     key_depth: int = 200
     key_collisions: int = 64
@@ -89,7 +91,8 @@ class Limits:
     tree_depth: int = 500
     shared_leaves: int = 16
     key_nchars: int = 300
-    text_nchars: int = 10_000
+    text_nchars: int = 1_000
+    text_visits: int = 3_000_000
     bytes_nbytes: int = 1 << 16
     zip_entries: int = 1_000_000
     inflated_nbytes: int = 256 * MIB

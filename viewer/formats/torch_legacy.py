@@ -11,8 +11,8 @@ in the machine's order in files of old versions from big-endian machines, so a c
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Sequence
+from struct import unpack_from
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
@@ -36,6 +36,10 @@ _MAGIC: Final = re.compile(
     re.DOTALL,
 )
 _PER_PROGRESS: Final = 4096
+_ITEMSIZES: Final = tuple(dtype.itemsize for dtype in DTYPES)
+_DENSE_STEP: Final = 16 << 10
+"""Where storages are smaller than this, one long read that passes over their values is cheaper than one for each."""
+_GULP: Final = 1 << 20
 
 
 def begins_legacy(head: bytes) -> bool:
@@ -145,8 +149,11 @@ class _Stream:
     def storages_task(self) -> Task[None]:
         """Walk the counts behind the pickles and note where each storage lies; no values are read."""
         source, session, storages = self._source, self._session, self._session.storages
-        by_key = session.storages_by_key
-        at = self._at
+        by_key, itemsizes, nbytes_column = session.storages_by_key, _ITEMSIZES, storages.nbytes
+        little, big = ("<q", ">q") if not self._machine_big_endian else (">q", "<q")
+        at, end = self._at, source.nbytes
+        step = _GULP if end - at <= len(self._keys) * _DENSE_STEP else 8
+        window, window_at = b"", 0
         swapped = 0
         for nth, key in enumerate(self._keys):
             if nth % _PER_PROGRESS == 0:
@@ -158,27 +165,27 @@ class _Stream:
                     "be found"
                 )
                 break
-            if at + 8 > source.nbytes:
-                at = source.nbytes
+            if at + 8 > end:
+                at = end
                 break
-            needed = storages.nbytes[number]
-            itemsize = DTYPES[storages.dtype[number]].itemsize
-            head = source.read(at, 8)
-            count, other = _counts(head, self._machine_big_endian)
-            if count * itemsize != needed and other * itemsize == needed:
-                count = other
+            if at + 8 > window_at + len(window):
+                window, window_at = source.read(at, min(step, end - at)), at
+            needed = nbytes_column[number]
+            itemsize = itemsizes[storages.dtype[number]]
+            nbytes = unpack_from(little, window, at - window_at)[0] * itemsize
+            if nbytes != needed and unpack_from(big, window, at - window_at)[0] * itemsize == needed:
+                nbytes = needed
                 swapped += 1
             at += 8
-            there = source.nbytes - at
-            nbytes = count * itemsize
-            if nbytes != needed:
-                storages.problem[number] = f"the file stores {nbytes:,} bytes of it, but {needed:,} are needed"
-            elif nbytes > there:
-                storages.problem[number] = f"the file ends early: {there:,} of its {needed:,} bytes are there"
-            else:
+            there = end - at
+            if nbytes == needed <= there:
                 self._place(number, at, needed)
+            elif nbytes != needed:
+                storages.problem[number] = f"the file stores {nbytes:,} bytes of it, but {needed:,} are needed"
+            else:
+                storages.problem[number] = f"the file ends early: {there:,} of its {needed:,} bytes are there"
             if not 0 <= nbytes <= there:
-                at = source.nbytes
+                at = end
                 break
             at += nbytes
         self._note_end(at)
@@ -228,11 +235,3 @@ class _Stream:
         if self._machine_big_endian:
             self.facts["byte order"] = "little-endian (written on a big-endian machine; torch converts)"
         self.facts["protocol version"] = str(PROTOCOL_VERSION)
-
-
-def _counts(head: bytes, machine_big_endian: bool) -> tuple[int, int]:
-    """The count in the machine's byte order, and in the other."""
-    little: int
-    big: int
-    (little,), (big,) = struct.unpack("<q", head), struct.unpack(">q", head)
-    return (big, little) if machine_big_endian else (little, big)

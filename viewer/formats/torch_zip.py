@@ -32,6 +32,9 @@ _MAX_SOURCES: Final = 2_000
 _WINDOW: Final = 64 << 20
 """Up to here a pickle is read at once, since its record says how long it is."""
 _MAX_SOURCE_NBYTES: Final = 16 << 20
+_MAX_SOURCES_NBYTES: Final = 64 << 20
+_MAX_CHECKPOINTS: Final = 50
+"""Checkpoints of one archive that are shown side by side."""
 _KNOWN: Final = ("version", "byteorder", ".format_version", ".storage_alignment", ".data/serialization_id")
 _FACTS: Final = (
     (".format_version", "format version"),
@@ -60,12 +63,16 @@ class _Reading:
         self.session = session_for(archive.limits)
         self.warnings: list[str] = []
         self.facts: dict[str, str] = {}
-        self.understood: set[str] = set()
+        self.understood: set[int] = set()
+        self.is_script = False
         self.missing_noted = False
 
     def run_task(self) -> Task[Checkpoint]:
         source = self.archive.source
         tops = top_folders(self.directory)
+        if len(tops) > _MAX_CHECKPOINTS:
+            self.warnings.append(f"of {len(tops):,} checkpoints in the archive, {_MAX_CHECKPOINTS} are shown")
+            tops = tops[:_MAX_CHECKPOINTS]
         roots: dict[str, object] = {}
         for nth, top in enumerate(tops):
             # The storage keys of each begin at 0 again.
@@ -89,7 +96,7 @@ class _Reading:
         self._note_archive()
         return Checkpoint(
             path=source.path,
-            container=self._container(),
+            container="TorchScript zip" if self.is_script else "torch zip",
             files=[source.facts],
             nodes=nodes,
             tensors=self.session.tensors,
@@ -100,13 +107,11 @@ class _Reading:
             blobs=self.session.blobs,
         )
 
-    def _container(self) -> str:
-        return "TorchScript zip" if any(name.endswith("constants.pkl") for name in self.understood) else "torch zip"
-
     def _top_task(self, session: PickleSession, top: str) -> Task[object]:
         root = yield from self._pickle_task(session, top, _DATA, "data/")
         if f"{top}constants.pkl" not in self.directory.by_name:
             return root
+        self.is_script = True
         members = {"data": root}
         try:
             members["constants"] = yield from self._pickle_task(
@@ -121,8 +126,8 @@ class _Reading:
 
     def _pickle_task(self, session: PickleSession, top: str, name: str, folder: str) -> Task[object]:
         archive, full = self.archive, top + name
-        self.understood.add(full)
         number = self.directory.by_name[full]
+        self.understood.add(number)
         content = yield from archive.range_task(number, archive.limits.inflated_nbytes)
         loaded = yield from load_pickle_task(session, content, 0, full, window=_WINDOW)
         if loaded.end != content.nbytes and not loaded.problem:
@@ -133,8 +138,8 @@ class _Reading:
             yield from archive.scan.walk_task(sizes)
             self._note_missing(sizes)
         big_endian = self._byte_order(top)
-        self.warnings += yield from place_storages_task(archive, session.storages, by_key, prefix, big_endian)
-        self.understood.update(prefix + key for key in by_key)
+        records = yield from place_storages_task(archive, session.storages, by_key, prefix, big_endian)
+        self.understood.update(records)
         return loaded.root
 
     def _byte_order(self, top: str) -> bool:
@@ -155,11 +160,11 @@ class _Reading:
         archive, directory = self.archive, self.directory
         prefix = f"{top}code/"
         texts: dict[str, object] = {}
-        left = archive.limits.inflated_nbytes
+        left = _MAX_SOURCES_NBYTES
         for name, number in directory.by_name.items():
             if not name.startswith(prefix):
                 continue
-            self.understood.add(name)
+            self.understood.add(number)
             if not name.endswith(".py") or len(texts) >= _MAX_SOURCES:
                 continue
             try:
@@ -172,7 +177,7 @@ class _Reading:
 
     def _note_archive(self) -> None:
         directory, facts = self.directory, self.facts
-        tops = top_folders(directory)
+        tops = top_folders(directory)[:_MAX_CHECKPOINTS]
         for name, title in _FACTS:
             content = self.archive.small_record(tops[0] + name, 256)
             if content is not None:
@@ -182,8 +187,8 @@ class _Reading:
         methods = Counter(directory.method)
         if methods[DEFLATE_METHOD]:
             facts["compressed records"] = f"{methods[DEFLATE_METHOD]:,} (deflate: read from the front, not in place)"
-        self.understood.update(top + name for top in tops for name in _KNOWN)
-        other = [name for name in directory.by_name if name not in self.understood]
+        self.understood.update(directory.by_name.get(top + name, -1) for top in tops for name in _KNOWN)
+        other = [name for name, number in directory.by_name.items() if number not in self.understood]
         if other:
             shown = ", ".join(other[:_SHOWN_RECORDS])
             facts["other records"] = shown if len(other) <= _SHOWN_RECORDS else f"{shown} … ({len(other):,})"

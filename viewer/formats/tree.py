@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from viewer.checkpoint.nodes import Key, Kind, NodeTable, OtherKey
 from viewer.checkpoint.tensors import TensorFlag, TensorTable
-from viewer.formats.bounded_text import bounded_text
-from viewer.formats.graph import PLAIN_LEAVES, Attribute, Pairs, children, show
+from viewer.formats.content import ContentLimits
+from viewer.formats.graph import PLAIN_LEAVES, Attribute, Describer, Pairs, children, may_have_children
 from viewer.formats.limits import LIMITS, Limits
 from viewer.formats.pickle.standins import KeyStandIn, TensorStandIn
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from viewer.formats.pickle.session import PickleSession
 
 _BATCH: Final = 50_000
+_LONG_TEXT: Final = 256
 _SCALAR: Final = int(Kind.SCALAR)
 _TENSOR: Final = int(Kind.TENSOR)
 _PARAMETER: Final = int(TensorFlag.PARAMETER)
@@ -48,10 +49,13 @@ def build_nodes(root: object, tables: PickleSession | TensorTable, limits: Limit
     gc.disable()
     try:
         builder.build(root)
-        return builder.table()
+        nodes = builder.table()
     finally:
         if was_enabled:
             gc.enable()
+    if isinstance(limits, ContentLimits):
+        limits.graphs.append((root, nodes))
+    return nodes
 
 
 class _Builder:
@@ -75,6 +79,9 @@ class _Builder:
             tuple: (int(Kind.SEQUENCE), self._type_id("tuple")),
         }
         self.shown: dict[int, int] = {}  # by id: the node that shows a container; the graph is alive meanwhile
+        self.ended = 0  # how many entries were left out when the tree reached its limit; 0 while it has not
+        self.describer = Describer(tensors, limits)
+        self.sound_texts: set[int] = set()  # by id: long texts that are not ASCII and were looked at
         self.level: list[tuple[int, object]] = []  # containers of the next level, whose children are still to come
 
     def build(self, root: object) -> None:
@@ -84,10 +91,10 @@ class _Builder:
         while self.level:
             level, self.level = self.level, []
             depth += 1
-            for at, item in level:
+            for nth, (at, item) in enumerate(level):
                 first = len(self.kinds)
                 if depth >= self.limits.tree_depth:
-                    if any(True for _ in children(item) or ()):
+                    if may_have_children(item):
                         self._append_problem(at, f"what is nested more than {depth:,} levels deep is not shown")
                 elif isinstance(item, list | tuple) and len(item) + first < self.limits.nodes:
                     self._append(range(len(item)), item, at)
@@ -95,8 +102,13 @@ class _Builder:
                     self._append_keyed(list(item), list(item.values()), at, {})
                 else:
                     self._append_all(children(item) or (), at)
+                if self.ended:
+                    others = len(level) - nth - 1 + len(self.level)
+                    self.values[-1] = f"{self.values[-1]}, nor is what {others:,} other entries hold"
                 if len(self.kinds) > first:
                     self.families.append((at, first, len(self.kinds) - first))
+                if self.ended:
+                    return
 
     def table(self) -> NodeTable:
         count = len(self.kinds)
@@ -128,14 +140,15 @@ class _Builder:
             if not batch:
                 left = sum(1 for _ in iterator)
                 if left:
-                    message = f"{left:,} more entries are not shown: the tree ends at {self.limits.nodes:,} rows"
+                    self.ended = left
+                    message = f"the tree ends at {self.limits.nodes:,} rows: {left:,} more entries here are not shown"
                     self._append_problem(parent, message)
                 return
             self._append_keyed([key for key, _ in batch], [item for _, item in batch], parent, counts)
 
     def _append_keyed(self, keys: list[Any], items: list[object], parent: int, counts: dict[Key, int]) -> None:
         kinds = set(map(type, keys))
-        if not counts and len(items) < _BATCH and (kinds == {str} and "".join(keys).isascii()):
+        if not counts and len(items) < _BATCH and kinds == {str} and all(map(str.isascii, keys)):
             self._append(keys, items, parent)
         else:
             self._append([self._key(key, counts) for key in keys], items, parent)
@@ -176,7 +189,7 @@ class _Builder:
             self.values[node] = item.number
             return self.tensor_ids[self.tensors.flags[item.number] & _PARAMETER]
         else:
-            kind, type_name, value = show(item, self.tensors, self.limits)
+            kind, type_name, value = self.describer.show(item)
             type_id = self._type_id(type_name)
             if kind == Kind.TENSOR and getattr(item, "parts", None) and id(item) not in self.shown:
                 self.shown[id(item)] = node
@@ -202,23 +215,35 @@ class _Builder:
     def _key(self, key: object, counts: dict[Key, int]) -> Key:
         """The key under which a child is shown; no two siblings have the same."""
         shown: Key
-        if type(key) is int or (type(key) is str and (key.isascii() or _is_text(key))):
+        if type(key) is int or (type(key) is str and self._is_text(key)):
             shown = key
             if shown not in counts:
                 counts[shown] = 1
                 return shown
-            shown = OtherKey(bounded_text(key, self.limits.key_nchars))
+            shown = OtherKey(self.describer.key_text(key))
         elif isinstance(key, Attribute):
             shown = OtherKey(f".{key}"[: self.limits.key_nchars])
         elif type(key) is str:
-            shown = OtherKey(bounded_text(_python_2_bytes(key), self.limits.key_nchars))
+            shown = OtherKey(self.describer.key_text(_python_2_bytes(key)))
         else:
-            shown = OtherKey(bounded_text(key, self.limits.key_nchars))
+            shown = OtherKey(self.describer.key_text(key))
         nth = counts[shown] = counts.get(shown, 0) + 1
         return OtherKey(shown.text, nth)
 
+    def _is_text(self, text: str) -> bool:
+        """Whether a text can be encoded: a str of Python 2 that is not UTF-8 holds lone surrogates."""
+        if text.isascii() or id(text) in self.sound_texts:
+            return True
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return False
+        if len(text) > _LONG_TEXT:
+            self.sound_texts.add(id(text))
+        return True
+
     def _check_text(self, node: int, text: str) -> None:
-        if not _is_text(text):
+        if not self._is_text(text):
             raw = _python_2_bytes(text)
             self.values[node] = raw
             self.types[node] = self._type_id(type(raw).__name__)
@@ -229,14 +254,6 @@ class _Builder:
         self.parents.append(parent)
         self.keys.append(OtherKey("…"))
         self.values.append(message)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _python_2_bytes(text: str) -> bytes | str:

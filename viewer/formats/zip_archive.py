@@ -24,7 +24,7 @@ from viewer.formats.zip_format import (
     STORED_METHOD,
     method_name,
 )
-from viewer.formats.zip_records import locate
+from viewer.formats.zip_records import Layout, layout_of, locate
 from viewer.formats.zip_recovery import RecordScan
 from viewer.task import Progress, Task, run
 
@@ -45,6 +45,15 @@ class ZipArchive:
     limits: Limits
     directory: ZipDirectory
     scan: RecordScan | None = None
+    _layout: Layout | None = None
+    _layout_of: int = -1
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the records known by now."""
+        if self._layout is None or self._layout_of != len(self.directory):
+            self._layout, self._layout_of = layout_of(self.source, self.directory), len(self.directory)
+        return self._layout
 
     def range_task(self, number: int, max_inflated: int) -> Task[ByteRange]:
         """The content of a record as a range: where it lies in the file, or inflated where it is deflated.

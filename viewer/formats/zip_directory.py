@@ -26,6 +26,7 @@ from viewer.formats.zip_format import (
     U32,
     column,
     decode_name,
+    encode_name,
     zip64_values,
 )
 from viewer.formats.zip_names import finder_like_torch, repeated_names
@@ -34,10 +35,11 @@ from viewer.formats.zip_names import finder_like_torch, repeated_names
 # name, extra field and comment, first disk, attributes (skipped), offset of the local header
 _CENTRAL: Final = struct.Struct("<4s4xHH4xIIIHHHH6xI")
 _LENGTHS_AT: Final = 28
-_MAX_DIRECTORY_NBYTES: Final = 128 << 20
-"""Torch writes one record per storage; the directory of a million of them, with names of 80 bytes, has 126 MB."""
+_MAX_DIRECTORY_NBYTES: Final = 96 << 20
+"""torch writes one record per storage; the directory of a million of them, with names of 50 bytes, has 96 MB."""
 _FLUSH: Final = 4096
 """Rows that are kept as tuples before they go to the columns: a million at once would take 300 MB."""
+_REPLACED: Final = "\ufffd"
 _SHORTEST_RUN: Final = 8
 _MAX_ENDS: Final = 4
 """End records whose directory is parsed before the archive is given up: each may cost a second."""
@@ -55,7 +57,7 @@ class ZipDirectory:
     names
         Decoded.
     raw_names
-        By record number, the bytes of the names that are not ASCII.
+        By record number, the bytes of the names that were not what the archive says they are (UTF-8).
     flags, method, crc
         As the directory writes them.
     packed, unpacked
@@ -99,7 +101,9 @@ class ZipDirectory:
 
     def raw_name(self, number: int) -> bytes:
         """The bytes of a record's name as they stand in the archive."""
-        return self.raw_names.get(number) or self.names[number].encode("ascii")
+        if number in self.raw_names:
+            return self.raw_names[number]
+        return encode_name(self.names[number], self.flags[number])
 
     def index_names(self) -> None:
         """Fill `by_name` and `duplicates` from `names`."""
@@ -196,11 +200,10 @@ def _parse(source: FileSource, start: int, end: EndRecord, limits: Limits) -> Zi
         if packed == U32 or unpacked == U32 or header == U32:
             extra = data[extra_at : extra_at + extra_n]
             packed, unpacked, header = _zip64_sizes(source, extra, packed, unpacked, header)
-        if raw_name.isascii():
-            names.append(raw_name.decode("ascii"))
-        else:
+        name = decode_name(raw_name, flags)
+        if _REPLACED in name:
             directory.raw_names[len(names)] = raw_name
-            names.append(decode_name(raw_name, flags))
+        names.append(name)
         rows.append((flags, method, crc, packed, unpacked, header))
         at = following
         pause -= 1

@@ -44,6 +44,13 @@ def decode_name(raw: bytes, flags: int) -> str:
     return raw.decode("cp437")
 
 
+def encode_name(name: str, flags: int) -> bytes:
+    """The bytes that `decode_name` made `name` from, unless they were not in the encoding that they should be in."""
+    if flags & FLAG_UTF8 or name.isascii():
+        return name.encode("utf-8")
+    return name.encode("cp437")
+
+
 def zip64_values(extra: bytes) -> tuple[int, ...]:
     """The 64-bit numbers in the zip64 block of an extra field; empty where there is none."""
     at = 0

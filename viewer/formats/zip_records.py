@@ -8,9 +8,11 @@ as long packed as unpacked; and nothing says that it is encrypted.
 from __future__ import annotations
 
 import struct
-from collections import Counter
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import lt
 from typing import Final
 
 from viewer.errors import MalformedFile
@@ -55,35 +57,45 @@ class RecordRanges:
     problem: dict[int, str] = field(default_factory=dict)
 
 
-def locate_task(source: FileSource, directory: ZipDirectory, wanted: Iterable[int]) -> Task[RecordRanges]:
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What all records of an archive together say about each.
+
+    Attributes
+    ----------
+    limit
+        By record number: where the next record or the directory begins. Of two records with one header, each is the
+        other's next.
+    usual
+        True where the directory alone tells of no record any problem; then they need not be examined one by one.
+    """
+
+    limit: array[int]
+    usual: bool
+
+
+def layout_of(source: FileSource, directory: ZipDirectory) -> Layout:
+    """Look over all records of an archive: once, for any number of `locate_task`."""
+    return Layout(_limits(directory, source.nbytes), _is_usual(directory))
+
+
+def locate_task(
+    source: FileSource, directory: ZipDirectory, layout: Layout, wanted: Iterable[int]
+) -> Task[RecordRanges]:
     """Read the local headers of the records `wanted` and check them; yields every few thousand records."""
     order = sorted(wanted, key=directory.header.__getitem__)
-    limit_of = _limits(directory, source.nbytes)
+    usual, limit, step = layout.usual, layout.limit, _step(directory, order)
     ranges = RecordRanges()
-    step = _step(directory, order)
-    for nth in range(0, len(order), _PER_PROGRESS):
-        yield Progress(nth, len(order), "records")
-        _locate(source, directory, order[nth : nth + _PER_PROGRESS], step, limit_of, ranges)
-    return ranges
-
-
-def _locate(
-    source: FileSource,
-    directory: ZipDirectory,
-    order: list[int],
-    step: int,
-    limit_of: dict[int, int],
-    ranges: RecordRanges,
-) -> None:
-    """Locate the records in `order`, in which offsets ascend."""
     names, header, packed, starts = directory.names, directory.header, directory.packed, ranges.start
-    usual = _is_usual(directory)
     usual_head = b""
     unpack = _LOCAL.unpack_from
     window, window_at, window_end = b"", 0, 0
-    for number in order:
+    for nth, number in enumerate(order):
+        if nth % _PER_PROGRESS == 0:
+            yield Progress(nth, len(order), "records")
         at = header[number]
-        raw_name = names[number].encode() if usual else directory.raw_name(number)
+        name = names[number]
+        raw_name = name.encode() if name.isascii() else directory.raw_name(number)
         name_n = len(raw_name)
         if at < window_at or at + LOCAL_NBYTES + name_n > window_end:
             if at + LOCAL_NBYTES > source.nbytes:
@@ -97,7 +109,7 @@ def _locate(
         name_at = offset + LOCAL_NBYTES
         same_name = there == name_n and window[name_at : name_at + name_n] == raw_name
         # What the directory and this very head have been found sound for needs no second look.
-        if head == usual_head and same_name and start + packed[number] <= limit_of[at]:
+        if head == usual_head and same_name and start + packed[number] <= limit[number]:
             starts[number] = start
             continue
         if not head.startswith(LOCAL_SIGNATURE):
@@ -105,20 +117,18 @@ def _locate(
             continue
         starts[number] = start
         problem = _examine(directory, number, head, same_name)
-        if start + packed[number] > limit_of[at]:
+        if start + packed[number] > limit[number]:
             problem = _overrun(directory, start, packed[number], source.nbytes)
         if problem:
             ranges.problem[number] = problem
         elif usual:
             usual_head = head
+    return ranges
 
 
 def _is_usual(directory: ZipDirectory) -> bool:
-    """True where the directory alone tells of no record any problem: the columns are compared in C, and then the
-    records need not be examined one by one."""
     return (
-        not directory.raw_names
-        and set(directory.method) <= {STORED_METHOD}
+        set(directory.method) <= {STORED_METHOD}
         and not any(flags & ENCRYPTED_FLAGS for flags in set(directory.flags))
         and directory.packed == directory.unpacked
     )
@@ -168,12 +178,21 @@ def locate(source: FileSource, directory: ZipDirectory, number: int) -> tuple[in
     return start, f"the record {name!r} is read although {problem}" if problem else ""
 
 
-def _limits(directory: ZipDirectory, end_of_file: int) -> dict[int, int]:
-    """By header offset: where the next record or the directory begins. Two records with one header overlap."""
-    bounds = sorted([*directory.header, directory.end])
-    limits = dict(zip(bounds, [*bounds[1:], end_of_file], strict=True))
-    if len(limits) < len(bounds):
-        limits.update((offset, offset) for offset, count in Counter(bounds).items() if count > 1)
+def _limits(directory: ZipDirectory, end_of_file: int) -> array[int]:
+    header, end = directory.header, directory.end
+    following = header[1:]
+    following.append(end)
+    if all(map(lt, header, following)):  # in the order in which they were written, as nearly always
+        return following
+    limits = array("Q", bytes(8 * len(header)))
+    order = sorted(range(len(header)), key=header.__getitem__)
+    behind = [*(header[number] for number in order[1:]), end_of_file]
+    for number, next_at in zip(order, behind, strict=True):
+        at = header[number]
+        limits[number] = end if at < end < next_at else next_at
+    for number, next_number in pairwise(order):
+        if header[number] == header[next_number]:
+            limits[next_number] = header[number]
     return limits
 
 

@@ -108,7 +108,7 @@ class RecordScan:
             if found is None or start + found[0] > source.nbytes:
                 self.cut = len(directory)
                 found = source.nbytes - start, source.nbytes - start
-            if not raw_name.isascii():
+            if "\ufffd" in name:  # not the UTF-8 that it should be
                 directory.raw_names[len(directory)] = raw_name
             directory.names.append(name)
             directory.extend([(flags, method, crc, *found, at)])

@@ -16,8 +16,8 @@ from viewer.task import Task
 
 def place_storages_task(
     archive: ZipArchive, storages: StorageTable, by_key: Mapping[str, int], prefix: str, big_endian: bool
-) -> Task[list[str]]:
-    """Give each storage the checked byte range of its record, or the reason why it has none; returns warnings.
+) -> Task[list[int]]:
+    """Give each storage the checked byte range of its record, or the reason why it has none; returns the records.
 
     Parameters
     ----------
@@ -29,9 +29,10 @@ def place_storages_task(
     numbers = list(by_key.values())
     records = [find(prefix + key) for key in by_key]
     present = [record for record in records if record is not None]
-    ranges = yield from locate_task(archive.source, directory, present)
-    for number in numbers:
-        storages.big_endian[number] = big_endian
+    ranges = yield from locate_task(archive.source, directory, archive.layout, present)
+    if big_endian:
+        for number in numbers:
+            storages.big_endian[number] = 1
     longer = _place_all(storages, numbers, directory, present, ranges)
     if longer is None:
         cut = None if archive.scan is None else archive.scan.cut
@@ -41,7 +42,9 @@ def place_storages_task(
                 storages.problem[number] = f"its record {prefix}{storages.key[number]} is missing"
             else:
                 longer += _place_one(storages, number, directory, record, ranges, record == cut)
-    return [f"{longer:,} records are longer than the storages that they hold"] if longer else []
+    if longer:
+        directory.warnings.append(f"{longer:,} records are longer than the storages that they hold")
+    return present
 
 
 def _place_all(
@@ -57,8 +60,8 @@ def _place_all(
         return None
     part = slice(first, first + count)
     needed = storages.nbytes[part]
-    there = list(map(directory.unpacked.__getitem__, records))
-    if not all(map(ge, there, needed)):
+    there = array(needed.typecode, map(directory.unpacked.__getitem__, records))
+    if there != needed and not all(map(ge, there, needed)):
         return None
     storages.encoding[part] = array("B", [STORED]) * count
     storages.file[part] = array(storages.file.typecode, [0]) * count
@@ -69,7 +72,7 @@ def _place_all(
     else:
         for number in numbers:
             storages.problem.pop(number, None)
-    return sum(more > enough for more, enough in zip(there, needed, strict=True))
+    return 0 if there == needed else sum(more > enough for more, enough in zip(there, needed, strict=True))
 
 
 def _place_one(

@@ -25,7 +25,7 @@ Containers compose their own graphs of `Group` (name to object), `Text`, `Proble
 `StorageStandIn(number, dtype_code)` and plain builtins, and hand the root to `build_nodes`.
 """
 
-from viewer.formats.pickle.scan import TruncatedPickle
+from viewer.formats.pickle.faults import TruncatedPickle
 from viewer.formats.pickle.session import Loaded, PickleSession
 from viewer.formats.pickle.standins import (
     Group,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from viewer.errors import MalformedFile
 from viewer.formats.pickle.careful import Reader, StopReached
-from viewer.formats.pickle.standins import ObjectStandIn, OutOfBand, Record, StandInType
+from viewer.formats.pickle.standins import CalledStandIn, ObjectStandIn, OutOfBand, Record, StandInType
 
 _U16: Final = Struct("<H").unpack_from
 _I32: Final = Struct("<i").unpack_from
@@ -98,7 +98,7 @@ def _unicode_line(reader: Reader) -> str:
 def _mark(reader: Reader) -> None:
     reader.below.append(reader.stack)
     reader.stack = []
-    reader.memory += 64
+    reader.memory += 200
 
 
 def _stop(_reader: Reader) -> None:
@@ -217,6 +217,14 @@ def _reduce(reader: Reader) -> None:
     reader.call(reader.stack.pop(), arguments)
 
 
+def _new_object(reader: Reader) -> None:
+    _reduce(reader)
+    made: object = reader.stack[-1]
+    if isinstance(made, CalledStandIn):
+        new: ObjectStandIn = made
+        new.__class__ = ObjectStandIn
+
+
 def _new_object_with_keywords(reader: Reader) -> None:
     keywords = reader.stack.pop()
     arguments = reader.stack.pop()
@@ -309,7 +317,7 @@ def _actions() -> list[Callable[[Reader], None]]:
         b"p": _put(_line_index), b"q": _put(_byte_index), b"r": _put(_long_index), b"\x94": _put(_next_index),
         b"g": _get(_line_index), b"h": _get(_byte_index), b"j": _get(_long_index),
         b"c": _push(_global), b"\x93": _push(_stack_global), b"i": _instance, b"o": _object,
-        b"R": _reduce, b"\x81": _reduce, b"\x92": _new_object_with_keywords, b"b": _build,
+        b"R": _reduce, b"\x81": _new_object, b"\x92": _new_object_with_keywords, b"b": _build,
         b"P": _push(_persistent_line), b"Q": _push(_persistent_id),
         b"\x80": _skip(1), b"\x95": _skip(8), b"\x97": _push(_out_of_band), b"\x98": _nothing,
         b"\x82": _refuse, b"\x83": _refuse, b"\x84": _refuse,

@@ -51,11 +51,17 @@ def read_carefully(
     try:
         reader.read()
     except StopReached:
-        return reader.stack[-1] if reader.stack else None, reader.position, ""
+        if reader.stack:
+            return reader.stack[-1], reader.position, ""
+        problem = "it ends without a value"
     except ViewerError as error:
         problem = error.fault
     except _FAULTS as error:
-        problem = f"damaged at byte {reader.at:,} ({error or type(error).__name__})"
+        if reader.at >= len(data):
+            problem = f"the data ends at byte {len(data):,}"
+        else:
+            what = "an opcode takes more than there is" if isinstance(error, IndexError) else error
+            problem = f"damaged at byte {reader.at:,} ({what or type(error).__name__})"
     return reader.unfinished(), reader.position, problem
 
 
@@ -102,7 +108,7 @@ class Reader:
             top = self.stack[-1] if self.stack else None
             if isinstance(top, dict):
                 self.set_items(top, items)
-            elif isinstance(top, (list, set)) or type(top) is ObjectStandIn:
+            elif isinstance(top, (list, set)) or isinstance(top, ObjectStandIn):
                 self.extend(top, items)
             elif items:
                 self.stack.append(SequenceStandIn("unfinished", items))
@@ -150,7 +156,7 @@ class Reader:
 
     def made(self, made: tuple[object, ...] | frozenset[object]) -> tuple[object, ...] | frozenset[object]:
         """Note what hashing a new tuple or frozenset costs."""
-        self.memory += 60 + 8 * len(made)
+        self.memory += 200 + 8 * len(made)
         weight, depth = 1, 0
         for item in made:
             item_weight, item_depth = self._weigh(item)

@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from viewer.errors import LimitExceeded
+from viewer.formats.pickle.faults import excess
+from viewer.formats.content import ContentLimits, keeps_calls
 from viewer.formats.pickle.names import CONSTANTS, STORAGE_CLASSES, plain_name
 from viewer.formats.pickle.numpy_shapes import NUMPY_SHAPES
 from viewer.formats.pickle.plain_shapes import PLAIN_SHAPES
-from viewer.formats.pickle.standins import ObjectStandIn, StandInType
+from viewer.formats.pickle.standins import CallingType, ObjectStandIn, StandInType
 from viewer.formats.pickle.tensor_shapes import TENSOR_SHAPES, quick_rebuild
 from viewer.formats.pickle.torch_shapes import TORCH_SHAPES
 
@@ -87,21 +88,18 @@ def class_finder(session: PickleSession) -> Callable[[str, str], StandInType]:
 def _make_class(session: PickleSession, module: str, name: str) -> StandInType:
     limits = session.limits
     if len(module) + len(name) > limits.pickle_name_nchars:
-        raise LimitExceeded(
-            f"a pickle names a class with {len(module) + len(name):,} characters",
-            advice="No checkpoint needs that: the file may have been made to do harm",
-        )
+        raise excess("a pickle", f"a class whose name has {len(module) + len(name):,} characters")
     if len(session.global_counts) >= limits.pickle_globals:
-        raise LimitExceeded(
-            f"a pickle names more than {limits.pickle_globals:,} classes",
-            advice="No checkpoint needs that: the file may have been made to do harm",
-        )
+        raise excess("a pickle", f"more than {limits.pickle_globals:,} classes")
     plain = plain_name(module, name)
     shape = SHAPES.get(plain)
+    if keeps_calls(limits, plain):
+        shape = None
     make = _unknown() if shape is None else _known(shape(session))
     if plain == "torch._utils._rebuild_tensor_v2":
         make = quick_rebuild(session, make)
-    return StandInType("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
+    made_by = CallingType if isinstance(limits, ContentLimits) else StandInType
+    return made_by("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
 
 
 def _unknown() -> Builder:

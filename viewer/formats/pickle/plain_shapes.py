@@ -34,6 +34,8 @@ _SHORT_NBYTES: Final = 4_096
 def original_bytes(session: PickleSession, given: object) -> bytes:
     """The bytes that a pickle of any protocol holds as `given`: bytes, a str of Python 2, or text that stands for
     bytes one to one (latin-1). Raises TypeError for anything else."""
+    if isinstance(given, ScalarStandIn):  # as `bytes()` and `_codecs.encode` give them
+        given = given.value
     if isinstance(given, bytes):
         return given
     if isinstance(given, bytearray):

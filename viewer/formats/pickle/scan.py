@@ -20,8 +20,10 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final
 
-from viewer.errors import LimitExceeded, MalformedFile
 from viewer.formats.limits import MIB, Limits
+from viewer.formats.pickle.cost import Tally, memory_needed
+from viewer.formats.pickle.faults import TruncatedPickle as TruncatedPickle
+from viewer.formats.pickle.faults import damaged, excess, truncated
 from viewer.formats.pickle.opcodes import (
     ATOM,
     COUNT_WIDTH,
@@ -46,33 +48,15 @@ _TUPLE_PUTS: Final = re.compile(rb"[t\x85-\x87\x91]r(?=(....))", re.DOTALL)
 _LIGHT: Final = 0
 _HEAVY: Final = -1
 _ODD: Final = -2
+_SMALL_TUPLE: Final = -3
 
 _AFTER_MARK: Final = 1_000  # added to the count of flat values while there is nothing else since the last mark
 _FLAT: Final = 16
 _PAYLOAD: Final = 100  # bytes of a string, from which its memory is that of the file
+_FLAT_STRING: Final = 256
 _LONG_STRING: Final = 4_096
 _RUN_FROM: Final = 100_000  # bytes left, from which compiling an expression for this one pickle pays
 _STAGE_NBYTES: Final = 4 * MIB
-
-# How much of a suspicious thing is too little to hurt: each bound keeps the worst case of C code at about a second.
-_HEAVY_FETCHES: Final = 4  # each can double a hash: 16 times the bytes of the pickle
-_NESTED_TUPLES: Final = 2_000  # levels of C recursion
-_LARGE_INTS: Final = 4_000  # all with one hash: eight million comparisons
-_TUPLES_TIMES_NBYTES: Final = 2_000_000_000  # at half a nanosecond each
-_CALLS_TIMES_NBYTES: Final = 400_000_000  # their keywords are copied, which one dict may hold for all
-_LONG_STRINGS_FETCHED_NBYTES: Final = 4_000_000_000  # compared at 10 GB/s
-
-# Memory of the objects that take much more than `_NBYTES_PER_BYTE` times their opcodes (CPython, 64 bits).
-_NBYTES_PER_BYTE: Final = 10
-_NBYTES_OF: Final = {
-    b"}": 290, b"d": 290, b"]": 90, b"l": 90, b"\x8f": 220, b"\x91": 220, b"\x85": 50, b"\x86": 50, b"\x87": 50,
-    b"R": 130, b"\x81": 130, b"o": 130, b"\x92": 130, b"Q": 60, b"\x8c": 40,
-}  # fmt: skip
-_MOST_PER_BYTE: Final = 60  # of any pickle: }NNs is 300 bytes
-
-
-class TruncatedPickle(MalformedFile):
-    """The data ends before STOP."""
 
 
 @dataclass(slots=True)
@@ -110,6 +94,18 @@ def scan_pickle(data: bytes | memoryview, offset: int, limits: Limits, source_na
     return _Scanner(data, offset, limits, source_name).scan()
 
 
+def _more(flat: int, count: int) -> int:
+    """The count of flat values after some more; it stops just above what makes a small tuple."""
+    return min(flat + count, (_AFTER_MARK if flat >= _AFTER_MARK else 0) + _FLAT + 1)
+
+
+def _is_small(opcode: int, flat: int) -> bool:
+    """Whether a tuple opcode takes a few flat values and nothing else."""
+    if opcode == 0x74:  # TUPLE
+        return _AFTER_MARK <= flat <= _AFTER_MARK + _FLAT
+    return opcode != 0x91 and flat % _AFTER_MARK > opcode - 0x85  # TUPLE1 to TUPLE3; FROZENSET never
+
+
 class _Scanner:
     def __init__(self, data: bytes | memoryview, offset: int, limits: Limits, source_name: str) -> None:
         self.data = data
@@ -124,22 +120,24 @@ class _Scanner:
         self.memo = 0  # one more than the highest index written
         self.memoize = False  # protocol 4 and 5: the memo counts for itself
         self.heavy: set[int] = set()  # indexes of heavy tuples written outside runs
+        self.small: set[int] = set()  # the same of small flat tuples
         self.long: dict[int, int] = {}  # indexes of long strings, with their bytes
         self.fetched: Counter[int] = Counter()  # fetches of indexes from 256 on, all outside runs
         self.run: re.Pattern[bytes] | None = None
         self.runs: list[tuple[int, int, int]] = []  # first memo index, start and end of runs that use MEMOIZE
-        self.tuples = self.nested = self.heavy_fetches = self.large_ints = self.long_fetched = 0
-        self.keyword_calls = 0
+        self.tally = Tally()
 
     def scan(self) -> Scan:
         try:
             end = self._walk()
         except IndexError as error:
-            raise self._truncated() from error
-        self._check_memory(end)
-        if not self.suspicion:
-            self.suspicion = self._judge(end)
-        return Scan(end, self.globals, self.suspicion)
+            raise truncated(self.name) from error
+        structure = end - self.start - self.payload
+        needed = memory_needed(self.data, self.start, end, structure, self.limits)
+        if needed > self.limits.pickle_structure_nbytes:
+            raise excess(self.name, f"some {needed >> 20:,} MiB of small objects")
+        self.tally.heavy_fetches += self._heavy_in_runs(end)
+        return Scan(end, self.globals, self.suspicion or self.tally.suspicion(structure))
 
     def _walk(self) -> int:
         """The offset after STOP. IndexError means that the data ends before it."""
@@ -167,11 +165,11 @@ class _Scanner:
                 matched = ATOMS.match(data, position)
                 if matched is None:
                     raise IndexError
-                flat += min(len(ONE_ATOM.findall(data, position, matched.end())), _FLAT + 1)
+                flat = _more(flat, len(ONE_ATOM.findall(data, position, matched.end())))
                 position, last = matched.end(), _LIGHT
             elif kind == COUNTED:
                 position, last, countable = self._counted(opcode, position)
-                flat = flat + 1 if countable else 0
+                flat = _more(flat, 1) if countable else 0
             elif kind == PUT:
                 position = self._put(opcode, position, last)
                 if run is not self.run:
@@ -190,18 +188,14 @@ class _Scanner:
                 last, flat = _ODD, 0
             elif kind == TUPLE:
                 position += 1
-                if (
-                    _AFTER_MARK <= flat <= _AFTER_MARK + _FLAT
-                    if opcode == 0x74
-                    else flat % _AFTER_MARK > opcode - 0x85
-                ):
-                    self.tuples += 1
-                    last = _LIGHT
+                if _is_small(opcode, flat):
+                    self.tally.tuples += 1
+                    last = _SMALL_TUPLE
                 else:
                     last = _HEAVY
                     if not self._is_consumed(position):
-                        self.tuples += 1
-                        self.nested += 1
+                        self.tally.tuples += 1
+                        self.tally.nested += 1
                 flat = 0
             elif opcode == 0x2E:  # STOP
                 return position + 1
@@ -222,8 +216,8 @@ class _Scanner:
         end: int = start + nbytes
         if opcode in b"\x8a\x8b":  # LONG1, LONG4
             if nbytes > self.limits.pickle_int_nbytes:
-                raise self._excess(f"an integer of {nbytes:,} bytes")
-            self.large_ints += nbytes > 8
+                raise excess(self.name, f"an integer of {nbytes:,} bytes")
+            self.tally.large_ints += nbytes > 8
             return end, _LIGHT, nbytes <= 8
         if nbytes >= _PAYLOAD:
             self._count_payload(opcode, nbytes)
@@ -232,7 +226,7 @@ class _Scanner:
         if self.memoize and opcode == 0x8C:
             # What STACK_GLOBAL names are the last two strings, unless they come from the memo.
             self.strings = (self.strings[1], str(bytes(self.data[start:end]), "utf-8", "replace"))
-        return end, _LIGHT, True
+        return end, _LIGHT, nbytes < _FLAT_STRING
 
     def _checked(self, at: int, end: int) -> bytes | memoryview:
         if end > len(self.data):
@@ -242,11 +236,11 @@ class _Scanner:
     def _count_payload(self, opcode: int, nbytes: int) -> None:
         self.payload += nbytes
         if self.payload > self.limits.pickle_payload_nbytes:
-            raise self._excess(f"more than {self.limits.pickle_payload_nbytes:,} bytes of strings")
+            raise excess(self.name, f"more than {self.limits.pickle_payload_nbytes:,} bytes of strings")
         if opcode in b"XTUSV\x8c\x8d":
             self.text += nbytes
             if self.text > self.limits.pickle_text_nbytes:
-                raise self._excess(f"more than {self.limits.pickle_text_nbytes:,} bytes of text")
+                raise excess(self.name, f"more than {self.limits.pickle_text_nbytes:,} bytes of text")
 
     def _put(self, opcode: int, at: int, last: int) -> int:
         """BINPUT, LONG_BINPUT, PUT and MEMOIZE; returns the position after it."""
@@ -263,7 +257,7 @@ class _Scanner:
             index, end = self._line_index(at)
         if index >= self.memo:
             if index > at - self.start:
-                raise self._excess(f"a memo of {index:,} entries after {at - self.start:,} bytes")
+                raise excess(self.name, f"a memo of {index:,} entries after {at - self.start:,} bytes")
             self.memo = index + 1
         if self.memoize and opcode != 0x94:
             self._suspect("memo indexes in a protocol that counts them")
@@ -272,9 +266,11 @@ class _Scanner:
                 self.long[index] = last
             elif last == _HEAVY:
                 self.heavy.add(index)
+            elif last == _SMALL_TUPLE:
+                self.small.add(index)
             else:
                 self._suspect("an object that enters the memo late")
-            if index < LOW_INDEXES and self.run is not None:
+            if index < LOW_INDEXES and self.run is not None and last != _SMALL_TUPLE:
                 self.run = self._compile(end)
         return end
 
@@ -287,17 +283,17 @@ class _Scanner:
         else:
             index, end = self._line_index(at)
         if index in self.heavy:
-            self.heavy_fetches += 1
+            self.tally.heavy_fetches += 1
         elif index >= LOW_INDEXES:
             self.fetched[index] += 1
         if index in self.long:
-            self.long_fetched += self.long[index]
+            self.tally.long_fetched += self.long[index]
         return end
 
     def _line_index(self, at: int) -> tuple[int, int]:
         line, end = self._line(at + 1)
         if len(line) > 12 or not line.strip().isdigit():
-            raise self._bad("a memo index that is not a number", at)
+            raise damaged(self.name, "a memo index that is not a number", at)
         return int(line), end
 
     def _line(self, start: int) -> tuple[bytes, int]:
@@ -314,7 +310,7 @@ class _Scanner:
             module, end = self._line(at + 1)
             name, end = self._line(end)
             if end - at > self.limits.pickle_name_nchars:
-                raise self._excess(f"a class whose name has {end - at:,} characters")
+                raise excess(self.name, f"a class whose name has {end - at:,} characters")
             self._name(str(module, "utf-8", "replace"), str(name, "utf-8", "replace"))
             return end
         if opcode == 0x93:  # STACK_GLOBAL
@@ -327,7 +323,7 @@ class _Scanner:
             return end
         if opcode == 0x80:  # PROTO
             if data[at + 1] > 5:
-                raise self._bad(f"unknown protocol {data[at + 1]}", at)
+                raise damaged(self.name, f"unknown protocol {data[at + 1]}", at)
             if at == self.start:
                 self.memoize = data[at + 1] >= 4
             else:
@@ -337,28 +333,28 @@ class _Scanner:
             end = self._line(at + 1)[1]
             if opcode in b"ILF":
                 if end - at > 2 * self.limits.pickle_int_nbytes:
-                    raise self._excess(f"a number of {end - at:,} characters")
-                self.large_ints += end - at > 20
+                    raise excess(self.name, f"a number of {end - at:,} characters")
+                self.tally.large_ints += end - at > 20
             elif end - at >= _LONG_STRING:
                 # PUT of a long line is not followed up: protocol 0 is known from small files.
                 self._count_payload(opcode, end - at)
                 if opcode != 0x50:
-                    self.long_fetched += end - at
+                    self.tally.long_fetched += end - at
             return end
         if opcode in b"\x82\x83\x84":
-            raise self._excess("an object by its number in a registry of the program that reads it (EXT)")
+            raise excess(self.name, "an object by its number in a registry of the program that reads it (EXT)")
         if opcode == 0x92:  # NEWOBJ_EX
-            self.keyword_calls += 1
+            self.tally.keyword_calls += 1
             return at + 1
         if opcode in b"012\x97\x98":  # POP, POP_MARK, DUP, NEXT_BUFFER, READONLY_BUFFER
             self._suspect("objects doubled or dropped on the stack, or buffers from elsewhere")
             return at + 1
-        raise self._bad(f"{bytes([opcode])!r}, which is not an opcode,", at)
+        raise damaged(self.name, f"{bytes([opcode])!r}, which is not an opcode,", at)
 
     def _name(self, module: str, name: str) -> None:
         self.globals[module, name] += 1
         if len(self.globals) > self.limits.pickle_globals:
-            raise self._excess(f"more than {self.limits.pickle_globals:,} classes")
+            raise excess(self.name, f"more than {self.limits.pickle_globals:,} classes")
 
     def _is_consumed(self, position: int) -> bool:
         """Whether the tuple made just before `position` is at once taken as the arguments of a call, or as a
@@ -387,13 +383,14 @@ class _Scanner:
 
     def _heavy_in_runs(self, end: int) -> int:
         """How many of the fetches outside runs may be of a tuple that was made inside one."""
-        fetched = self.fetched
-        if self.run is None or not fetched:
+        if self.run is None or not self.fetched:
             return 0
+        fetched = self.fetched.items()
         if self.memoize:
-            return sum(count for index, count in fetched.items() if self._is_tuple_in_run(index))
-        made = set(_TUPLE_PUTS.findall(self.data, self.start, end))
-        return sum(count for index, count in fetched.items() if index.to_bytes(4, "little") in made)
+            return sum(count for index, count in fetched if index not in self.small and self._is_tuple_in_run(index))
+        made = Counter(_TUPLE_PUTS.findall(self.data, self.start, end))
+        # A small tuple was seen outside a run; one more tuple with its index is inside.
+        return sum(count for index, count in fetched if made[index.to_bytes(4, "little")] > (index in self.small))
 
     def _is_tuple_in_run(self, index: int) -> bool:
         at = bisect_right(self.runs, (index, len(self.data), 0)) - 1
@@ -410,51 +407,5 @@ class _Scanner:
                 return False  # made after this run, outside any
         return run[where - 1] in b"t\x85\x86\x87\x91"
 
-    def _check_memory(self, end: int) -> None:
-        structure = end - self.start - self.payload
-        if structure > self.limits.pickle_opcode_nbytes:
-            raise self._excess(f"more than {self.limits.pickle_opcode_nbytes:,} bytes of opcodes")
-        allowed = self.limits.pickle_structure_nbytes
-        if structure * _MOST_PER_BYTE <= allowed:
-            return
-        needed = structure * _NBYTES_PER_BYTE
-        if needed <= allowed and self.payload <= structure:
-            # Among the bytes of strings these are too many: rather too much than too little.
-            whole = bytes(self.data[self.start : end])
-            needed += sum(nbytes * whole.count(opcode) for opcode, nbytes in _NBYTES_OF.items())
-        if needed > allowed:
-            raise self._excess(f"some {needed >> 20:,} MiB of small objects")
-
-    def _judge(self, end: int) -> str:
-        structure = end - self.start - self.payload
-        if self.nested > _NESTED_TUPLES:
-            return f"{self.nested:,} tuples that may be nested"
-        if self.large_ints > _LARGE_INTS:
-            return f"{self.large_ints:,} large integers"
-        if self.tuples * structure > _TUPLES_TIMES_NBYTES:
-            return f"{self.tuples:,} tuples that may be keys"
-        if self.keyword_calls * structure > _CALLS_TIMES_NBYTES:
-            return f"{self.keyword_calls:,} calls with keywords"
-        if self.long_fetched > _LONG_STRINGS_FETCHED_NBYTES:
-            return "long strings used many times"
-        if self.heavy_fetches + self._heavy_in_runs(end) > _HEAVY_FETCHES:
-            return "tuples shared by other tuples"
-        return ""
-
     def _suspect(self, why: str) -> None:
         self.suspicion = self.suspicion or why
-
-    def _truncated(self) -> TruncatedPickle:
-        return TruncatedPickle(
-            f"{self.name} ends in the middle of a pickle", advice="The file was cut short: copy or download it again"
-        )
-
-    def _bad(self, what: str, at: int) -> MalformedFile:
-        return MalformedFile(
-            f"{self.name} is not a sound pickle: {what} at byte {at:,}", advice="The file was damaged or made by hand"
-        )
-
-    def _excess(self, what: str) -> LimitExceeded:
-        return LimitExceeded(
-            f"{self.name} asks for {what}", advice="No checkpoint needs that: the file may have been made to do harm"
-        )

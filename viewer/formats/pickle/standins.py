@@ -144,6 +144,23 @@ class ObjectStandIn(Record):
         return self.made_by.dotted if isinstance(self.made_by, StandInType) else "object"
 
 
+class CalledStandIn(ObjectStandIn):
+    """An object that was made by a call of its class, where it matters that it was not made by `__new__` alone."""
+
+    __slots__ = ()
+
+
+class CallingType(StandInType):
+    """The type of stand-in classes that tell a call of them (REDUCE) from `__new__` alone (NEWOBJ)."""
+
+    def __call__(cls, /, *args: object, **kwargs: object) -> object:
+        make: Callable[..., object] = cls.__new__
+        made = make(cls, *args, **kwargs)
+        if type(made) is ObjectStandIn:
+            made.__class__ = CalledStandIn
+        return made
+
+
 class TensorStandIn(Record):
     """A tensor of the session's table.
 

@@ -15,110 +15,18 @@ from viewer.formats.pickle.numpy_shapes import ArrayRecord
 from viewer.formats.pickle.standins import (
     Problem,
     ScalarStandIn,
-    SequenceStandIn,
     StandInType,
     StorageStandIn,
     TensorStandIn,
 )
+from viewer.formats.pickle.views import GRAD, LARGEST, NO_SHAPE, dims_of, placer
 
 if TYPE_CHECKING:
     from viewer.formats.pickle.session import PickleSession
 
 Builder = Callable[..., object]
 
-_LARGEST: Final = (1 << 63) - 1  # torch counts elements and bytes in int64
-_ITEMSIZE: Final = tuple(dtype.itemsize for dtype in DTYPES)
-_GRAD: Final = int(TensorFlag.REQUIRES_GRAD)
 _PARAMETER: Final = int(TensorFlag.PARAMETER)
-_NO_SHAPE: Final = (0,)  # what stands for a shape that cannot be
-
-
-def _placer(session: PickleSession) -> Callable[[StorageStandIn, object, object, object, object, int], TensorStandIn]:
-    """The function that makes a row for a view of a storage. A view that cannot be keeps its row, with what is wrong
-    in `problem`."""
-    tensors = session.tensors
-    dtypes, shapes, strides = tensors.dtype.append, tensors.shape.append, tensors.stride.append
-    storages, offsets, flags = tensors.storage.append, tensors.storage_offset.append, tensors.flags.append
-    rows = tensors.shape
-    storage_nbytes = session.storages.nbytes
-    most_dims = session.limits.tensor_dims
-
-    def place(
-        storage: StorageStandIn, offset: object, size: object, stride: object, requires_grad: object, dtype: int
-    ) -> TensorStandIn:
-        if not (
-            type(offset) is int
-            and type(size) is tuple
-            and type(stride) is tuple
-            and len(size) == len(stride) <= most_dims
-            and offset >= 0
-        ):
-            return _misplaced(session, storage, size, stride, requires_grad, dtype)
-        first = offset + storage.first
-        last = first
-        numel = 1
-        for extent, step in zip(size, stride, strict=True):
-            if type(extent) is not int or type(step) is not int or extent < 0 or step < 0:
-                return _misplaced(session, storage, size, stride, requires_grad, dtype)
-            numel *= extent
-            last += (extent - 1) * step
-        if numel > _LARGEST or first > _LARGEST:
-            return _misplaced(session, storage, size, stride, requires_grad, dtype)
-        number = len(rows)
-        dtypes(dtype)
-        shapes(size)
-        strides(stride)
-        storages(storage.number)
-        offsets(first)
-        flags(_GRAD if requires_grad is True else 0)
-        if numel:
-            needed = (last + 1) * _ITEMSIZE[dtype]
-            there = storage_nbytes[storage.number]
-            if needed > there:
-                tensors.problem[number] = (
-                    f"reaches outside its storage: needs {count_text(needed)} bytes of {there:,}"
-                )
-        return TensorStandIn(number)
-
-    return place
-
-
-def _misplaced(
-    session: PickleSession,
-    storage: StorageStandIn,
-    size: object,
-    stride: object,
-    requires_grad: object,
-    dtype: int,
-) -> TensorStandIn:
-    """A row for a view whose shape, stride or offset cannot be; or the same with its lists made tuples."""
-    shape = dims_of(size, session.limits.tensor_dims)
-    number = session.add_tensor(dtype, _NO_SHAPE, (1,), storage.number, 0, _GRAD if requires_grad is True else 0)
-    if shape is None:
-        problem = "its shape is not a list of sizes"
-    else:
-        problem = f"its shape, stride or offset cannot be: shape {shape_text(shape)}"
-    session.tensors.problem[number] = problem
-    return TensorStandIn(number, {"claimed shape": size, "claimed stride": stride})
-
-
-def dims_of(size: object, most: int) -> tuple[int, ...] | None:
-    """The ints of a tuple, list or torch.Size; None where there are too many or other things among them."""
-    if isinstance(size, SequenceStandIn):
-        size = size.given
-    if not isinstance(size, (tuple, list)) or len(size) > most or not all(type(extent) is int for extent in size):
-        return None
-    return tuple(size)
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape for a message, in bounded length."""
-    return "×".join(str(extent) if extent.bit_length() <= 128 else "a huge number" for extent in shape[:8])
-
-
-def count_text(number: int) -> str:
-    """A number for a message, in bounded length."""
-    return f"{number:,}" if number.bit_length() <= 128 else "a huge number of"
 
 
 def dtype_of(item: object) -> int | None:
@@ -141,7 +49,7 @@ def _add_flags(session: PickleSession, number: int, metadata: object) -> None:
 
 
 def _rebuild_tensor(session: PickleSession) -> Builder:
-    place = _placer(session)
+    place = placer(session)
 
     def build(storage: object, offset: object, size: object, stride: object) -> TensorStandIn:
         kept = _storage_of(storage)
@@ -151,7 +59,7 @@ def _rebuild_tensor(session: PickleSession) -> Builder:
 
 
 def _rebuild_tensor_v2(session: PickleSession) -> Builder:
-    place = _placer(session)
+    place = placer(session)
 
     def build(
         storage: object,
@@ -175,7 +83,7 @@ def _rebuild_tensor_v2(session: PickleSession) -> Builder:
 def quick_rebuild(session: PickleSession, general: Builder) -> Builder:
     """The `__new__` of the stand-in of `_rebuild_tensor_v2`, which nearly every tensor is made by: the usual six
     arguments without a detour, all others by `general`."""
-    place = _placer(session)
+    place = placer(session)
 
     def make(cls: StandInType, /, *args: object, **kwargs: object) -> object:
         if len(args) == 6 and not kwargs and type(args[0]) is StorageStandIn:
@@ -186,7 +94,7 @@ def quick_rebuild(session: PickleSession, general: Builder) -> Builder:
 
 
 def _rebuild_tensor_v3(session: PickleSession) -> Builder:
-    place = _placer(session)
+    place = placer(session)
 
     def build(
         storage: object,
@@ -215,7 +123,7 @@ def _rebuild_parameter(session: PickleSession) -> Builder:
         flags = session.tensors.flags
         flags[data.number] |= _PARAMETER
         if requires_grad is True:
-            flags[data.number] |= _GRAD
+            flags[data.number] |= GRAD
         if state:
             _add_state(data, state)
         return data
@@ -241,7 +149,7 @@ def _add_state(tensor: TensorStandIn, state: object) -> None:
 
 
 def _rebuild_qtensor(session: PickleSession) -> Builder:
-    place = _placer(session)
+    place = placer(session)
 
     def build(
         storage: object,
@@ -286,8 +194,8 @@ def _without_storage(
 ) -> TensorStandIn:
     """A row for a tensor that has no storage of its own."""
     shape = dims_of(size, session.limits.tensor_dims)
-    sound = shape is not None and all(extent >= 0 for extent in shape) and numel_of(shape) <= _LARGEST
-    number = session.add_tensor(dtype, shape if sound and shape is not None else _NO_SHAPE, (), NO_STORAGE, 0, flags)
+    sound = shape is not None and all(extent >= 0 for extent in shape) and numel_of(shape) <= LARGEST
+    number = session.add_tensor(dtype, shape if sound and shape is not None else NO_SHAPE, (), NO_STORAGE, 0, flags)
     if not sound:
         session.tensors.problem[number] = "its shape cannot be"
     if layout:
@@ -355,7 +263,7 @@ def _rebuild_meta_tensor(session: PickleSession) -> Builder:
         code = dtype_of(dtype)
         if code is None:
             raise TypeError("not a dtype")
-        flags = _GRAD if requires_grad is True else 0
+        flags = GRAD if requires_grad is True else 0
         return _without_storage(session, code, size, flags=flags, extra={"device": "meta"})
 
     return build
@@ -368,7 +276,7 @@ def _rebuild_on_device(session: PickleSession) -> Builder:
         if number is None:
             raise TypeError("not values")
         if requires_grad is True:
-            session.tensors.flags[number] |= _GRAD
+            session.tensors.flags[number] |= GRAD
         extra = session.tensors.extra.setdefault(number, {})
         if type(device) is str and len(device) <= 100:
             extra["device"] = device
@@ -397,7 +305,7 @@ def _rebuild_wrapper_subclass(session: PickleSession) -> Builder:
         extra: dict[str, object] = {"type": made.dotted}
         if isinstance(device, ScalarStandIn):
             extra["device"] = device.text
-        flags = _GRAD if requires_grad is True else 0
+        flags = GRAD if requires_grad is True else 0
         name = layout_name(layout)
         return _without_storage(
             session, code, size, layout=name if name != "strided" else "", flags=flags, extra=extra

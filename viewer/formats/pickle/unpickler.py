@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from viewer.errors import MalformedFile
 from viewer.formats.pickle.careful import read_carefully
+from viewer.formats.pickle.faults import TruncatedPickle, damaged
 from viewer.formats.pickle.known import class_finder
 from viewer.formats.pickle.persistent import persistent_reader
-from viewer.formats.pickle.scan import Scan, TruncatedPickle, scan_pickle
+from viewer.formats.pickle.scan import Scan, scan_pickle
 from viewer.formats.pickle.session import Loaded
 from viewer.formats.pickle.standins import OutOfBand
 
@@ -94,9 +95,7 @@ def _load_carefully(
     if end - offset < _WORTH_SHOWING or not _holds_something(root):
         if isinstance(fault, MalformedFile):
             raise fault
-        raise MalformedFile(
-            f"{source_name} is not a sound pickle: {problem}", advice="The file was damaged or made by hand"
-        ) from fault
+        raise damaged(source_name, problem) from fault
     session.warn(f"{source_name} is read in part: {problem}")
     return Loaded(root, end, problem)
 

@@ -1,0 +1,89 @@
+"""What loading a pickle costs, judged by what a scan counted: time in C code, and memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from viewer.formats.limits import Limits
+
+# How much of a suspicious thing is too little to hurt: each bound keeps the worst case of C code at about a second.
+_HEAVY_FETCHES: Final = 4  # each can double a hash: 16 times the bytes of the pickle
+_NESTED_TUPLES: Final = 2_000  # levels of C recursion
+_LARGE_INTS: Final = 4_000  # all with one hash: eight million comparisons
+_TUPLES_TIMES_NBYTES: Final = 2_000_000_000  # at half a nanosecond each
+_CALLS_TIMES_NBYTES: Final = 400_000_000  # their keywords are copied, which one dict may hold for all
+_LONG_STRINGS_FETCHED_NBYTES: Final = 4_000_000_000  # compared at 10 GB/s
+
+# Memory of the objects that take much more than `_NBYTES_PER_BYTE` times their opcodes (CPython, 64 bits).
+_NBYTES_PER_BYTE: Final = 10
+_NBYTES_OF: Final = {
+    b"}": 290, b"d": 290, b"]": 90, b"l": 90, b"\x8f": 220, b"\x91": 220, b"\x85": 50, b"\x86": 50, b"\x87": 50,
+    b"R": 130, b"\x81": 130, b"o": 130, b"\x92": 130, b"Q": 60, b"\x8c": 40,
+}  # fmt: skip
+_MOST_PER_BYTE: Final = 78  # of any pickle: }NNs is 310 bytes
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of what can make C code slow.
+
+    Attributes
+    ----------
+    tuples
+        Tuples and frozensets that may become a dict key: all but those that are at once the arguments of a call.
+    nested
+        Those of them that may hold other tuples.
+    heavy_fetches
+        Fetches of such tuples from the memo.
+    large_ints
+        Integers of more than eight bytes.
+    long_fetched
+        Bytes of long strings, counted at each fetch.
+    keyword_calls
+        NEWOBJ_EX opcodes.
+    """
+
+    tuples: int = 0
+    nested: int = 0
+    heavy_fetches: int = 0
+    large_ints: int = 0
+    long_fetched: int = 0
+    keyword_calls: int = 0
+
+    def suspicion(self, structure: int) -> str:
+        """Why the C unpickler should not have a pickle of `structure` bytes without its strings; "" if it may."""
+        if self.nested > _NESTED_TUPLES:
+            return f"{self.nested:,} tuples that may be nested"
+        if self.large_ints > _LARGE_INTS:
+            return f"{self.large_ints:,} large integers"
+        if self.tuples * structure > _TUPLES_TIMES_NBYTES:
+            return f"{self.tuples:,} tuples that may be keys"
+        if self.keyword_calls * structure > _CALLS_TIMES_NBYTES:
+            return f"{self.keyword_calls:,} calls with keywords"
+        if self.long_fetched > _LONG_STRINGS_FETCHED_NBYTES:
+            return "long strings used many times"
+        if self.heavy_fetches > _HEAVY_FETCHES:
+            return "tuples shared by other tuples"
+        return ""
+
+
+def memory_needed(data: bytes | memoryview, start: int, end: int, structure: int, limits: Limits) -> int:
+    """Bytes of memory that loading takes beside the strings: an estimate, rather too high than too low.
+
+    Parameters
+    ----------
+    start, end
+        Where the pickle lies in `data`.
+    structure
+        Its bytes without its strings.
+    """
+    allowed = limits.pickle_structure_nbytes
+    if structure * _MOST_PER_BYTE <= allowed:
+        return structure * _NBYTES_PER_BYTE
+    needed = structure * _NBYTES_PER_BYTE
+    if needed > allowed or end - start > 2 * structure:
+        # Among the bytes of long strings, opcodes cannot be counted without walking them again.
+        return needed
+    whole = bytes(data[start:end])
+    return needed + sum(nbytes * whole.count(opcode) for opcode, nbytes in _NBYTES_OF.items())
