@@ -7,6 +7,7 @@ own row, and everything else is shown all the same.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
@@ -27,6 +28,7 @@ _CODES: Final = {dtype.safetensors: code for code, dtype in enumerate(DTYPES) if
 _PACKED: Final = DTYPE_CODE["float4_e2m1fn_x2"]
 _NO_TORCH_DTYPE: Final = frozenset({"F6_E2M3", "F6_E3M2"})
 """Types of the format that torch 2.13 cannot hold."""
+_TEXT: Final = re.compile(rb"[\t\n\r -~]+")
 _NAMED: Final = 3
 """Names spelled out in one warning."""
 
@@ -34,6 +36,19 @@ _NAMED: Final = 3
 def looks_like_safetensors(head: bytes) -> bool:
     """True where a file begins as the format demands: a length, then an opening brace and a name or the end."""
     return len(head) > _PREFIX_NBYTES + 1 and head[8:9] == b"{" and head[9:].lstrip(b" \t\r\n")[:1] in (b'"', b"}")
+
+
+class SafetensorsReader:
+    """Reads safetensors files, for `viewer.formats.opening`."""
+
+    name = "safetensors"
+
+    def sniff(self, head: bytes, source: FileSource) -> bool:  # noqa: ARG002 - a reader may look further
+        # JSON text may have a brace there too; a length of a header never is eight letters.
+        return looks_like_safetensors(head) and not _TEXT.fullmatch(head, 0, _PREFIX_NBYTES)
+
+    def read(self, source: FileSource, limits: Limits) -> Task[Checkpoint]:
+        return (yield from safetensors_task(source, limits))
 
 
 def safetensors_task(source: FileSource, limits: Limits = LIMITS) -> Task[Checkpoint]:
@@ -87,7 +102,7 @@ def _read_task(source: FileSource, limits: Limits) -> Task[Checkpoint]:
 def _place(header: Header, session: PickleSession, data_start: int, file_nbytes: int) -> dict[object, object]:
     """A row for each entry, by name; problems stand under their names, a second time under a numbered key."""
     members: dict[object, object] = {}
-    storages, problems = session.storages, session.tensors.problem
+    spans: list[tuple[int, int, int, int]] = []  # storage, tensor, begin, end
     for name, dtype, shape, begin, end in zip(
         header.names, header.dtypes, header.shapes, header.begins, header.ends, strict=True
     ):
@@ -101,23 +116,32 @@ def _place(header: Header, session: PickleSession, data_start: int, file_nbytes:
         storage = session.add_storage(name, code, max(end - begin, 0), "cpu")
         number = session.add_tensor(code, shape, contiguous_stride(shape), storage)
         members[name] = TensorStandIn(number)
-        needed = numel_of(shape) * DTYPES[code].itemsize
-        if end - begin != needed:
-            problem = f"its span in the file, {begin:,} to {end:,}, is not the {needed:,} bytes of its shape"
-        elif data_start + end > file_nbytes:
-            missing = data_start + end - max(file_nbytes, data_start + begin)
-            problem = f"the file is incomplete: {missing:,} of its {needed:,} bytes lie beyond the end"
-        else:
-            storages.encoding[storage] = STORED
-            storages.offset[storage] = data_start + begin
-            storages.length[storage] = needed
-            del storages.problem[storage]
-            continue
-        storages.problem[storage] = problem
-        problems[number] = problem
+        spans.append((storage, number, begin, end))
+    session.complete_storages()
+    for storage, number, begin, end in spans:
+        _place_span(session, storage, number, data_start + begin, data_start + end, file_nbytes)
     for name, sentence in header.problems:
         members[name if name not in members else (name, "again")] = Problem(sentence)
     return members
+
+
+def _place_span(session: PickleSession, storage: int, number: int, begin: int, end: int, file_nbytes: int) -> None:
+    """Trust the range [begin, end) of the file for one tensor, or say why not."""
+    storages, tensors = session.storages, session.tensors
+    needed = numel_of(tensors.shape[number]) * DTYPES[tensors.dtype[number]].itemsize
+    if end - begin != needed:
+        problem = f"its span of {end - begin:,} bytes in the file is not the {needed:,} bytes of its shape"
+    elif end > file_nbytes:
+        missing = end - max(file_nbytes, begin)
+        problem = f"the file is incomplete: {missing:,} of its {needed:,} bytes lie beyond the end"
+    else:
+        storages.encoding[storage] = STORED
+        storages.offset[storage] = begin
+        storages.length[storage] = needed
+        del storages.problem[storage]
+        return
+    storages.problem[storage] = problem
+    tensors.problem[number] = problem
 
 
 def _unknown_dtype(dtype: str, shape: tuple[int, ...]) -> str:
