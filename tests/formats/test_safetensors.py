@@ -10,10 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from viewer import open_checkpoint
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import STORED, UNREADABLE
-from viewer.errors import LimitExceeded, MalformedFile
+from viewer.errors import LimitExceeded, MalformedFile, NotACheckpoint
 from viewer.formats.safetensors import safetensors_task
 from viewer.formats.source import FileSource
 from viewer.task import run
@@ -235,3 +236,21 @@ def test_that_a_safetensors_file_under_another_suffix_says_what_it_is(tmp_path: 
     checkpoint = read(write(tmp_path / "model.ckpt", {"w": W}))
     assert values(checkpoint, "w") == W_BYTES
     assert any("suffix is .ckpt" in warning for warning in checkpoint.warnings)
+
+
+def test_that_a_safetensors_file_is_known_by_its_content_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "weights.bin"
+    save_file({"layer.weight": torch.arange(6.0).reshape(2, 3)}, path)
+
+    checkpoint = open_checkpoint(path)
+
+    assert checkpoint.container == "safetensors"
+    assert values(checkpoint, "layer.weight") == torch.arange(6.0).numpy().tobytes()
+
+
+def test_that_json_text_with_a_brace_in_ninth_place_is_no_safetensors_file(tmp_path: Path) -> None:
+    path = tmp_path / "config.pt"
+    path.write_text('{"name":{"kind": "resnet"}}')
+
+    with pytest.raises(NotACheckpoint, match="JSON text"):
+        open_checkpoint(path)

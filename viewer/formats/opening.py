@@ -12,6 +12,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.errors import LimitExceeded, NotACheckpoint, ViewerError
 from viewer.formats.limits import LIMITS, Limits
 from viewer.formats.raw_pickle import RawPickleReader
+from viewer.formats.safetensors import SafetensorsReader
 from viewer.formats.sniff import HEAD_NBYTES, refuse
 from viewer.formats.source import FileSource
 from viewer.formats.torch_legacy import LegacyReader
@@ -39,6 +40,7 @@ class Reader(Protocol):
 READERS: Final[tuple[Reader, ...]] = (
     ZipReader(),
     LegacyReader(),
+    SafetensorsReader(),
     ZipReader(name="zip behind other bytes", behind_junk=True),
     RawPickleReader(),
 )
