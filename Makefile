@@ -21,7 +21,7 @@ help:
 	@tools/set_up.sh run
 
 demo: .venv/.setup-run
-	@$(BIN)/python tools/system_libraries.py
+	@$(BIN)/python tools/system_libraries.py $(if $(DISPLAY)$(WAYLAND_DISPLAY),,--screen-if-possible)
 	@$(BIN)/python -m tools.demo
 
 test: lint

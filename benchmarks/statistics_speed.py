@@ -1,9 +1,9 @@
 """Statistics and histogram of one large tensor: this program against what one would otherwise write.
 
-Run it as `python -m benchmarks.statistics_speed --mib 1024`. Every figure is the median of three runs with the file in
-the page cache. The numpy way is `min, max, mean, std, isnan().sum(), np.histogram` on a loaded array, the torch way
-`min, max, mean, std, isnan().sum(), histc`; both get their array for nothing (it is loaded before the clock starts),
-while this program reads the file. For types that numpy lacks both convert to float32 first.
+Run it as `python -m benchmarks.statistics_speed --mib 1024`. Every figure is the median of three runs with the file
+in the page cache. The numpy way is `min, max, mean, std, isnan().sum(), np.histogram` on a loaded array, and the
+torch way is `min, max, mean, std, isnan().sum(), histc`; both get their array for nothing (it is mapped before the
+clock starts), while this program reads the file. For types that numpy lacks both convert to float32 first.
 """
 
 from __future__ import annotations
@@ -125,9 +125,8 @@ def main() -> int:
             tensor = load(path, dtype)
             for name, work in (("numpy", naive_numpy), ("torch", naive_torch)):
                 naive = seconds(lambda work=work: work(tensor))  # type: ignore[misc]
-                print(
-                    f"  {name:13}  {naive:8.3f} s  {nbytes / naive / 1e9:6.2f} GB/s  {naive / ours:6.1f} times as long"
-                )
+                speed = nbytes / naive / 1e9
+                print(f"  {name:13}  {naive:8.3f} s  {speed:6.2f} GB/s  {naive / ours:6.1f} times as long")
     return 0
 
 

@@ -97,3 +97,31 @@ def test_that_the_command_to_run_is_printed_where_nothing_can_be_installed(
     monkeypatch.setenv("PATH", "")
     assert system_libraries.main([]) == 1
     assert "Run: sudo apt-get install libnowhere9" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Debian's package names")
+def test_that_the_demo_goes_on_without_a_virtual_screen_that_cannot_be_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert system_libraries.main(["--screen-if-possible"]) == 0
+    assert system_libraries.main(["--screen"]) == 1
+    assert "Run: sudo apt-get install xvfb" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Debian's package names")
+def test_that_what_is_missing_is_installed_as_root_without_a_question(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # An apt-get that notes what it is asked for, and brings Xvfb.
+    log = tmp_path / "asked"
+    brings = f"printf '#!/bin/sh\\n' > {tmp_path}/Xvfb; /bin/chmod +x {tmp_path}/Xvfb"
+    write_program(tmp_path / "apt-get", f'echo "$DEBIAN_FRONTEND $*" >> {log}; case "$*" in *xvfb) {brings};; esac')
+    (tmp_path / "env").symlink_to("/usr/bin/env")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert system_libraries.main(["--screen"]) == 0
+    update, wanted = log.read_text(encoding="utf-8").splitlines()
+    assert update.endswith(" update")
+    assert wanted.startswith("noninteractive ")
+    assert wanted.endswith(" install -y --no-install-recommends xvfb")

@@ -57,11 +57,12 @@ def _start(window: MainWindow) -> Generator[Condition, None, None]:
 
 
 def _checkpoint(window: MainWindow) -> Generator[Condition, None, None]:
-    from tools.window_driver import histogram_is_shown
+    from tools.window_driver import document_is_shown, histogram_is_shown
 
     window.resize(*SIZE)
     yield lambda: all(page.tree is not None for page in window.documents.pages)
     window.documents.setCurrentIndex(0)
+    yield lambda: document_is_shown(window)
     page = window.documents.page
     assert page is not None
     assert page.tree is not None
@@ -72,9 +73,17 @@ def _checkpoint(window: MainWindow) -> Generator[Condition, None, None]:
 
 
 def _error(window: MainWindow) -> Generator[Condition, None, None]:
+    from tools.window_driver import document_is_shown
+
     window.resize(*SIZE)
     yield lambda: not any(page.is_opening for page in window.documents.pages)
-    yield lambda: window.messages.isVisible()
+    yield window.messages.isVisible
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    page.tree.go_to_path("rng_state")  # its bytes lay behind the cut
+    yield lambda: page.details is not None and page.details.tab == "Distribution"
     _save(window, "error")
 
 

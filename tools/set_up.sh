@@ -40,11 +40,11 @@ make_venv() {
     package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
     if can_install; then
         say "installing $package"
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || true
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -yqq --no-install-recommends "$package" >&2 || true
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >/dev/null || true
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -yqq --no-install-recommends "$package" >/dev/null || true
         said=$("$python" -m venv --clear .venv 2>&1) && return
     fi
-    say "$said"
+    case $said in *ensurepip*) ;; *) say "$said" ;; esac
     say "$python cannot make a virtual environment. Run: sudo apt-get install $package   and then this again."
     exit 1
 }

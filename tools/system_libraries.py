@@ -4,7 +4,7 @@ The PySide6 wheel brings Qt, not the libraries of the system that Qt opens its w
 by loading each library, not by asking the package manager, so nothing happens on a machine where they came another
 way. Installing needs apt-get, and root or a sudo that asks for no password; otherwise one line says what to run.
 
-    python tools/system_libraries.py [--screen] [--test]
+    python tools/system_libraries.py [--screen | --screen-if-possible] [--test]
 """
 
 from __future__ import annotations
@@ -88,13 +88,15 @@ def install(packages: list[str]) -> bool:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Find and install Qt's system libraries.")
     parser.add_argument("--screen", action="store_true", help="also what a virtual screen needs")
+    parser.add_argument("--screen-if-possible", action="store_true", help="the same, and go on without it")
     parser.add_argument("--test", action="store_true", help="also what the tests need")
     options = parser.parse_args(arguments)
     if not sys.platform.startswith("linux"):
         return 0
+    wished = missing_packages(screen=options.screen or options.screen_if_possible, test=options.test)
+    if wished:
+        install(wished)
     missing = missing_packages(screen=options.screen, test=options.test)
-    if missing and install(missing):
-        missing = missing_packages(screen=options.screen, test=options.test)
     if missing:
         print(
             f"set-up: {' '.join(missing)} missing (Debian's package names). "

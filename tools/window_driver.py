@@ -118,9 +118,11 @@ def drive(
 
 
 def document_is_shown(window: MainWindow) -> bool:
-    """The tree of the document in front is there."""
+    """The document in front is there: the rows of its tree, and the details beside it."""
     page = window.documents.page
-    return page is not None and page.tree is not None and len(page.tree.model.table) > 0
+    if page is None or page.tree is None or page.details is None:
+        return False
+    return len(page.tree.model.table) > 0
 
 
 def histogram_is_shown(window: MainWindow) -> bool:

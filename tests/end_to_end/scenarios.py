@@ -93,16 +93,16 @@ def filter_and_walk(window: MainWindow) -> Steps:
     yield lambda: document_is_shown(window)
     page = page_of(window)
     assert page.tree is not None
+    window.activateWindow()  # there is no window manager to do it
+    yield window.isActiveWindow
     QTest.keyClick(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    # Not hasFocus: without a window manager no window is the active one.
-    filter_edit, view = page.tree.filter_edit, page.tree.view
-    yield lambda: window.focusWidget() is filter_edit
+    yield page.tree.filter_edit.hasFocus
     QTest.keyClicks(page.tree.filter_edit, "head.weight")
     yield lambda: page.tree is not None and page.tree.model.shape.n_matches is not None
     shape = page.tree.model.shape
     seen["matches"] = shape.n_matches
     QTest.keyClick(page.tree.filter_edit, Qt.Key.Key_Down)
-    yield lambda: window.focusWidget() is view
+    yield page.tree.view.hasFocus
     for _ in range(20):
         node = page.tree.current_node
         if page.checkpoint is not None and node is not None and page.checkpoint.tensor_of_node(node) is not None:

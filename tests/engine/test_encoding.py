@@ -91,7 +91,9 @@ def test_that_a_list_of_objects_and_others_comes_back_equal(rows: list[object]) 
 
 
 @pytest.mark.parametrize("n", [0, 1, ROWS, ROWS + 1, 2 * ROWS + 7])
-@pytest.mark.parametrize("make", [str, lambda n: (n, "x"), lambda n: None if n % 2 else n, OtherKey], ids=str)
+@pytest.mark.parametrize(
+    "make", [str, lambda n: (n, "x"), lambda n: None if n % 2 else n, OtherKey], ids=["text", "tuple", "none", "key"]
+)
 def test_that_a_list_of_any_length_comes_back(n: int, make: Any) -> None:
     rows = [make(str(at)) if make is OtherKey else make(at) for at in range(n)]
     assert there_and_back(rows) == rows
