@@ -1,0 +1,1 @@
+"""The canonical form: same content, same bytes (docs/canonical-format.md), and its writers."""
