@@ -44,6 +44,9 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command("show", "viewer.cli.show", "print the tree of a checkpoint, as text or JSON, with statistics and values"),
+    Command(
+        "diff", "viewer.cli.diff", "compare two checkpoints, or two parts of one: what changed, where, by how much"
+    ),
 )
 
 

@@ -1,0 +1,231 @@
+"""Pairs of floats: NaN and infinities apart, the rest by `Kernel`; steps of the dtype, signs, zeros."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from viewer.compare.kernels import Kernel, Parts, Places, is_wide
+from viewer.compare.tally import ULP_BINS, Tally
+from viewer.tensors.scratch import Scratch
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array: TypeAlias = npt.NDArray[Any]
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Steps:
+    """What steps of a dtype are counted from.
+
+    Attributes
+    ----------
+    a, b
+        As `SideReader.patterns` gives them.
+    magnitude_bits
+        As `SideReader.magnitude_bits`.
+    """
+
+    a: Array
+    b: Array
+    magnitude_bits: int
+
+    def chosen(self, mask: Array) -> Steps:
+        return Steps(self.a[mask], self.b[mask], self.magnitude_bits)
+
+
+def tally_floats(
+    kernel: Kernel, tally: Tally, a: Array, b: Array, steps: Steps | None, places: Places, room: Scratch
+) -> None:
+    """Add pairs of real numbers to a tally.
+
+    Parameters
+    ----------
+    a, b
+        float32 or float64.
+    steps
+        None where steps are not asked.
+    """
+    import numpy as np
+
+    wide_a, wide_b = room.array("wide_a", "f8", a.size), room.array("wide_b", "f8", b.size)
+    np.copyto(wide_a, a)
+    np.copyto(wide_b, b)
+    difference, distance = room.array("difference", "f8", a.size), room.array("distance", "f8", a.size)
+    with np.errstate(invalid="ignore", over="ignore"):
+        np.subtract(wide_b, wide_a, out=difference)
+        np.abs(difference, out=distance)
+        total = float(np.add.reduce(distance))
+    is_double = a.dtype.itemsize == 8 or b.dtype.itemsize == 8
+    if not total < float("inf"):
+        finite = tally_special(kernel, tally, wide_a, wide_b, places)
+        if not finite.all():
+            steps = None if steps is None else steps.chosen(finite)
+            if finite.any():
+                tally_floats(kernel, tally, a[finite], b[finite], steps, places.chosen(finite), room)
+            return
+        if not np.isfinite(distance).all():  # float64 numbers so far apart that float64 cannot say it
+            _tally_halved(kernel, tally, wide_a, wide_b, places, room)
+            _tally_signs(tally, a, b, steps, room)
+            return
+    wide = is_double and is_wide(difference, wide_a, wide_b)
+    kernel.distances(tally, distance, wide_a, wide_b, places, room, parts=Parts(difference, wide_a, wide_b, wide))
+    _tally_signs(tally, a, b, steps, room)
+
+
+def tally_special(kernel: Kernel, tally: Tally, a: Floats, b: Floats, places: Places) -> npt.NDArray[np.bool_]:
+    """Count the pairs with a NaN or an infinity; returns where both are finite."""
+    import numpy as np
+
+    nan_a, nan_b = np.isnan(a), np.isnan(b)
+    inf_a, inf_b = np.isinf(a), np.isinf(b)
+    return tally_classes(kernel, tally, (nan_a, nan_b), (inf_a, inf_b), a == b, places)
+
+
+def tally_classes(
+    kernel: Kernel,
+    tally: Tally,
+    nan: tuple[Array, Array],
+    inf: tuple[Array, Array],
+    same: Array,
+    places: Places,
+) -> npt.NDArray[np.bool_]:
+    """The same from masks; `same` is where both are equal numbers."""
+    import numpy as np
+
+    (nan_a, nan_b), (inf_a, inf_b) = nan, inf
+    any_nan = nan_a | nan_b
+    any_inf = (inf_a | inf_b) & ~any_nan
+    both_nan, changed_inf = nan_a & nan_b, any_inf & ~same
+    counts = {
+        "both_nan": both_nan,
+        "new_nan": nan_b & ~nan_a,
+        "lost_nan": nan_a & ~nan_b,
+        "same_inf": any_inf & same,
+        "new_inf": changed_inf & ~inf_a,
+        "lost_inf": changed_inf & ~inf_b,
+        "changed_inf": changed_inf & inf_a & inf_b,
+    }
+    for name, mask in counts.items():
+        setattr(tally, name, getattr(tally, name) + int(np.count_nonzero(mask)))
+    differ = int(np.count_nonzero((any_nan & ~both_nan) | changed_inf))
+    tally.differ += differ
+    tally.outside += differ
+    for at in np.flatnonzero(changed_inf):
+        index = kernel.flat_index(places, int(at))
+        if tally.infinite_at is None or index < tally.infinite_at:
+            tally.infinite_at = index
+        if kernel.is_logical:
+            break
+    finite: npt.NDArray[np.bool_] = ~(any_nan | any_inf)
+    return finite
+
+
+def _tally_halved(kernel: Kernel, tally: Tally, a: Floats, b: Floats, places: Places, room: Scratch) -> None:
+    """Finite float64 numbers whose differences pass float64: in halves, and the largest as an exact integer."""
+    import numpy as np
+
+    half_a, half_b = a / 2, b / 2
+    difference = half_b - half_a
+    distance = np.abs(difference)
+    kernel.distances(
+        tally, distance, half_a, half_b, places, room, parts=Parts(difference, half_a, half_b, True, scale=1)
+    )
+    at = int(np.argmax(distance))
+    kernel.place_exactly(tally, abs(int(a[at]) - int(b[at])), distance, places)
+
+
+def _tally_signs(tally: Tally, a: Array, b: Array, steps: Steps | None, room: Scratch) -> None:
+    """Count what differs, opposite signs, zeros of both signs and, where they are asked, steps."""
+    import numpy as np
+
+    mask, spare = room.array("mask", "?", a.size), room.array("spare", "?", a.size)
+    np.not_equal(a, b, out=mask)
+    tally.differ += int(np.count_nonzero(mask))
+    if a.dtype == b.dtype:
+        bits = f"i{a.itemsize}"
+        crossed = room.array("crossed", bits, a.size)
+        np.bitwise_xor(a.view(bits), b.view(bits), out=crossed)
+        np.less(crossed, 0, out=mask)
+    else:
+        np.not_equal(np.signbit(a), np.signbit(b), out=mask)
+    crossings = int(np.count_nonzero(mask))
+    if steps is not None:
+        tally_steps(tally, steps, mask if crossings else None, room)
+    if crossings:
+        np.not_equal(a, 0, out=spare)
+        np.logical_and(mask, spare, out=spare)
+        opposite = int(np.count_nonzero(spare))
+        if opposite < crossings:  # a zero among them: no sign flips there, but that of a zero may
+            zero = mask & (a == 0)
+            tally.zero_signs += int(np.count_nonzero(zero & (b == 0)))
+        np.logical_and(spare, b != 0, out=spare)
+        tally.sign_flips += int(np.count_nonzero(spare))
+
+
+def tally_steps(tally: Tally, steps: Steps, crossed: Array | None, room: Scratch) -> None:
+    """Count how many steps of the dtype pairs are apart, by powers of two.
+
+    Parameters
+    ----------
+    crossed
+        Where the signs differ; None where they differ nowhere.
+    """
+    import numpy as np
+
+    size = steps.a.size
+    if not size:
+        return
+    distance = room.array("steps", steps.a.dtype.str[1:], size)
+    unsigned = distance.view(f"u{distance.itemsize}")
+    np.subtract(steps.a, steps.b, out=distance)
+    np.abs(distance, out=distance)
+    if crossed is not None and steps.magnitude_bits:
+        # Through zero: as many steps as both are from it, which may need the sign's bit.
+        left, right = (
+            np.bitwise_and(side[crossed], steps.magnitude_bits).view(unsigned.dtype) for side in (steps.a, steps.b)
+        )
+        unsigned[crossed] = left + right
+    largest = int(unsigned.max())
+    tally.max_ulp = max(tally.max_ulp, largest)
+    if largest == 0:
+        tally.ulp_counts[0] += size
+        return
+    counts = tally.ulp_counts
+    for at, number in enumerate(_powers(unsigned, largest, room).tolist()):
+        counts[at] += number
+
+
+_EXACT_IN_FLOAT32: Final = 1 << 24
+
+
+def _powers(steps: Array, largest: int, room: Scratch) -> Array:
+    """How many steps are 0, 1, 2-3, 4-7 …: by the exponent of each as a float32."""
+    import numpy as np
+
+    size = steps.size
+    if largest >= _EXACT_IN_FLOAT32:
+        # Without their second bit they cannot be rounded up to the next power.
+        spare = room.array("powers", steps.dtype.str[1:], size)
+        np.right_shift(steps, 1, out=spare)
+        np.bitwise_not(spare, out=spare)
+        np.bitwise_and(steps, spare, out=spare)
+        steps = spare
+    single = room.array("single", "f4", size)
+    np.copyto(single, steps, casting="unsafe")
+    exponents = single.view(np.uint32)
+    np.right_shift(exponents, 23, out=exponents)  # 0 for 0, and 127 for 1
+    codes = room.array("codes", "u1", size + 1)
+    codes[-1] = 0
+    np.copyto(codes[:-1], exponents, casting="unsafe")
+    # Two codes at a time: half as many steps for bincount.
+    pairs = np.bincount(codes[: size + (size & 1)].view(np.uint16))
+    table = np.zeros((256, 256), np.int64)
+    table.reshape(-1)[: pairs.size] = pairs
+    found: Array = table.sum(axis=0) + table.sum(axis=1)
+    counts = np.concatenate((found[:1], found[127 : 126 + ULP_BINS]))
+    counts[0] -= size & 1
+    return counts

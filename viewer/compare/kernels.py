@@ -1,0 +1,273 @@
+"""The arithmetic on one chunk of a pair: numbers widened before they are subtracted, in pieces that stay in the
+caches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from viewer.compare.results import Tolerance
+from viewer.compare.tally import Asked, Tally
+from viewer.tensors.exact import UNIT_BITS, fixed, fixed_square, shifted
+from viewer.tensors.scratch import Scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
+
+    Array: TypeAlias = npt.NDArray[Any]
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+_ROW: Final = 4096
+"""Products that are added at a time. `numpy.dot` would hand longer ones to threads of its own, which are in the way
+of ours."""
+
+_SAFE: Final = 2.0**450
+"""Numbers between this and its inverse can be squared and added in float64."""
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What other chunks of the pair have reached already: smaller values need not be placed. A stale value costs time
+    and changes nothing, so threads share it without a lock."""
+
+    max_abs: int | float = -1.0
+    rel: float = 0.0
+    rel_to_a: float = 0.0
+    rel_to_b: float = 0.0
+
+
+class Kernel:
+    """Measures distances of numbers that are float64 already, into a tally."""
+
+    def __init__(
+        self, asked: Asked, tolerance: Tolerance | None, flat_index: Callable[[int], int], logical: bool
+    ) -> None:
+        self.asked = asked
+        self.bounds = Bounds()
+        self._tolerance = tolerance
+        self._flat_index = flat_index
+        self.is_logical = logical
+
+    def flat_index(self, places: Places, at: int) -> int:
+        """The flat index of an element of a chunk."""
+        return places.flat(at, self._flat_index)
+
+    def distances(
+        self,
+        tally: Tally,
+        distance: Floats,
+        a: Floats,
+        b: Floats,
+        places: Places,
+        room: Scratch,
+        *,
+        parts: Parts,
+        exact: Array | None = None,
+    ) -> None:
+        """Add pairs of finite values.
+
+        Parameters
+        ----------
+        distance
+            |a - b|, finite.
+        a, b
+            The values or, of complex ones, their magnitudes.
+        parts
+            What the squares are summed of.
+        exact
+            The distances as integers, where float64 may not hold them.
+        """
+        import numpy as np
+
+        tally.compared += distance.size
+        largest = float(np.max(distance))
+        scale = parts.scale
+        tally.sum_abs += shifted(_sum_of(distance, largest), scale)
+        self._squares(tally, parts)
+        if exact is not None:
+            self.place_exactly(tally, int(exact.max()), exact, places)
+        elif not scale and largest and largest >= self.bounds.max_abs:
+            self.bounds.max_abs = max(self.bounds.max_abs, largest)
+            self._place(tally, largest, distance, largest, places)
+        self._relative(tally, distance, a, b, room)
+        if self._tolerance is not None and largest > self._tolerance.atol:
+            with np.errstate(over="ignore"):
+                allowed = np.maximum(np.abs(a), np.abs(b)) * self._tolerance.rtol + self._tolerance.atol
+            tally.outside += int(np.count_nonzero(distance > allowed))
+
+    def _squares(self, tally: Tally, parts: Parts) -> None:
+        for name, left, right in (
+            ("squares", parts.d, parts.d),
+            ("squares_a", parts.a, parts.a),
+            ("squares_b", parts.b, parts.b),
+            ("products", parts.a, parts.b),
+        ):
+            setattr(
+                tally, name, getattr(tally, name) + shifted(product_sum(left, right, parts.wide), 2 * parts.scale)
+            )
+
+    def place_exactly(self, tally: Tally, largest: int, distance: Array, places: Places) -> None:
+        """Place a largest distance that is an exact integer."""
+        if largest and largest >= self.bounds.max_abs:
+            self.bounds.max_abs = max(self.bounds.max_abs, largest)
+            self._place(tally, largest, distance, distance.max(), places)
+
+    def _place(self, tally: Tally, largest: int | float, distance: Array, key: object, places: Places) -> None:
+        import numpy as np
+
+        if tally.max_at is not None and largest < tally.max_abs:
+            return
+        if self.is_logical:
+            at = places.flat(int(np.argmax(distance)), self._flat_index)
+        else:
+            at = min(places.flat(int(found), self._flat_index) for found in np.flatnonzero(distance == key))
+        if tally.max_at is None or largest > tally.max_abs:
+            tally.max_abs, tally.max_at = largest, at
+        else:
+            tally.max_at = min(tally.max_at, at)
+
+    def _relative(self, tally: Tally, distance: Floats, a: Floats, b: Floats, room: Scratch) -> None:
+        """Raise the largest relative distances. Only elements that could pass the largest known so far are divided.
+
+        With r = d / |a| below 1, d / |b| is at most r / (1 - r), and d / max(|a|, |b|) at most r: one comparison
+        tells for all three.
+        """
+        import numpy as np
+
+        size = distance.size
+        mask, scaled = room.array("mask", "?", size), room.array("scaled", "f8", size)
+        bounds = self.bounds
+        least = min(bounds.rel_to_a, bounds.rel_to_b / (1 + bounds.rel_to_b), bounds.rel) * _SLIGHTLY_LESS
+        np.abs(a, out=scaled)
+        np.multiply(scaled, min(least, 1.0), out=scaled)
+        np.greater(distance, scaled, out=mask)
+        if not mask.any():
+            return
+        found = np.flatnonzero(mask)
+        some, base_a, base_b = distance[found], np.abs(a[found]), np.abs(b[found])
+        for name, base in (("rel_to_a", base_a), ("rel_to_b", base_b), ("rel", np.maximum(base_a, base_b))):
+            with np.errstate(over="ignore", divide="ignore"):
+                # A quotient beyond float64 (a denormal below) is its largest number, and never inf.
+                quotients = np.divide(some, base, out=np.zeros_like(some), where=base > 0)
+            value = min(float(np.max(quotients)), _LARGEST)
+            setattr(tally, f"max_{name}", max(getattr(tally, f"max_{name}"), value))
+            setattr(bounds, name, max(getattr(bounds, name), value))
+
+
+_LARGEST: Final = 1.7976931348623157e308
+_SLIGHTLY_LESS: Final = 1 - 2.0**-51
+
+
+@dataclass(slots=True)
+class Parts:
+    """What sums of squares are made of: the values themselves, or both parts of complex ones.
+
+    Attributes
+    ----------
+    wide
+        Whether magnitudes may lie outside 2**±450.
+    scale
+        The values were divided by 2**scale.
+    """
+
+    d: Floats
+    a: Floats
+    b: Floats
+    wide: bool = False
+    scale: int = 0
+
+
+@dataclass(slots=True)
+class Places:
+    """Where the elements of a chunk stand in the walk.
+
+    Attributes
+    ----------
+    start
+        Position of the first.
+    among
+        Offsets of the elements from `start`, where some were left out; None where they are consecutive.
+    """
+
+    start: int
+    among: Array | None = None
+
+    def flat(self, at: int, flat_index: Callable[[int], int]) -> int:
+        return flat_index(self.start + (at if self.among is None else int(self.among[at])))
+
+    def chosen(self, mask: Array) -> Places:
+        """The places of the elements where `mask` is True."""
+        import numpy as np
+
+        found = np.flatnonzero(mask)
+        return Places(self.start, found if self.among is None else self.among[found])
+
+
+def _sum_of(distance: Floats, largest: float) -> int:
+    """The sum in units of 2**-1126; a chunk of the largest float64 numbers would pass float64."""
+    import numpy as np
+
+    if largest < 2.0**990:
+        return fixed(float(np.add.reduce(distance)))
+    return shifted(fixed(float(np.add.reduce(distance * 2.0**-64))), 64)
+
+
+def product_sum(left: Floats, right: Floats, wide: bool) -> int:
+    """The sum of products, in units of 2**-2252."""
+    if not wide:
+        return fixed_square(_dot(left, right))
+    import numpy as np
+
+    scale = 0
+    both: list[Floats] = []
+    for values in (left, right):
+        exponent = math.frexp(float(np.max(np.abs(values))))[1]
+        scale += exponent
+        # In two steps, since 2**1074 is no float64.
+        both.append(np.ldexp(np.ldexp(values, -(exponent // 2)), -(exponent - exponent // 2)))
+    return shifted(fixed_square(_dot(*both)), scale)
+
+
+def _dot(left: Floats, right: Floats) -> float:
+    import numpy as np
+
+    full = left.size - left.size % _ROW
+    total = 0.0
+    if full:
+        rows = np.matmul(left[:full].reshape(-1, 1, _ROW), right[:full].reshape(-1, _ROW, 1))
+        total = float(rows.sum())
+    if full < left.size:
+        total += float(np.dot(left[full:], right[full:]))
+    return total
+
+
+def is_wide(*values: Floats) -> bool:
+    """Whether some magnitude is too large or too small to be squared in float64."""
+    import numpy as np
+
+    for each in values:
+        largest = max(abs(float(np.max(each))), abs(float(np.min(each))))
+        if largest and not 1 / _SAFE < largest < _SAFE:
+            return True
+    return False
+
+
+def whole_sum(values: npt.NDArray[np.uint64]) -> int:
+    """The exact sum of a uint64 array."""
+    import numpy as np
+
+    if not values.size:
+        return 0
+    if int(values.max()) * values.size < 1 << 63:
+        return int(values.sum(dtype=np.uint64))
+    high = int((values >> np.uint64(32)).sum(dtype=np.uint64))
+    return (high << 32) + int((values & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
+
+
+def units_of_sum(total: int) -> int:
+    """A whole number in units of 2**-1126."""
+    return total << UNIT_BITS

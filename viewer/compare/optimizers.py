@@ -1,0 +1,119 @@
+"""Which parameter an entry of an optimizer's `state` belongs to, so that entries are matched by that and not by their
+number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.nodes import Key, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerIds:
+    """The parameters of one optimizer.
+
+    Attributes
+    ----------
+    state
+        The node of `state`.
+    order
+        The ids in `param_groups`, in order: the position of an id says which parameter it is, whatever its number
+        (old files have memory addresses).
+    names
+        Parameter names by id, from `param_names` of groups that were built from named parameters.
+    """
+
+    state: int
+    order: tuple[int, ...]
+    names: dict[int, str] = field(default_factory=dict)
+
+
+def optimizer_ids(checkpoint: Checkpoint, node: int) -> OptimizerIds | None:
+    """The ids of an optimizer's state_dict; None where `node` is none."""
+    nodes = checkpoint.nodes
+    if nodes.kind[node] != Kind.MAPPING:
+        return None
+    found = {nodes.key[child]: child for child in nodes.children(node)}
+    state, groups = found.get("state"), found.get("param_groups")
+    if state is None or groups is None:
+        return None
+    if nodes.kind[state] != Kind.MAPPING or nodes.kind[groups] != Kind.SEQUENCE:
+        return None
+    order: list[int] = []
+    names: dict[int, str] = {}
+    for group in nodes.children(groups):
+        entries = {nodes.key[child]: child for child in nodes.children(group)}
+        ids = [value for value in _values(checkpoint, entries.get("params")) if type(value) is int]
+        labels = [value for value in _values(checkpoint, entries.get("param_names")) if isinstance(value, str)]
+        order += ids
+        if len(labels) == len(ids):
+            names.update(zip(ids, labels, strict=True))
+    if not order or len(set(order)) != len(order):
+        return None
+    return OptimizerIds(state, tuple(order), names if len(set(names.values())) == len(names) == len(order) else {})
+
+
+def matching_keys(a: OptimizerIds, b: OptimizerIds) -> tuple[dict[Key, Key], dict[Key, Key]]:
+    """For both sides, the key under which an id of `state` is matched: its name where both have names, else its
+    position."""
+    if a.names and b.names:
+        return dict(a.names.items()), dict(b.names.items())
+    return (
+        {number: position for position, number in enumerate(a.order)},
+        {number: position for position, number in enumerate(b.order)},
+    )
+
+
+def position_warning(a: Checkpoint, ids_a: OptimizerIds, b: Checkpoint, ids_b: OptimizerIds) -> str | None:
+    """A sentence where entries matched by position cannot be of the same parameter, since their shapes differ."""
+    if ids_a.names and ids_b.names:
+        return None
+    shapes_a, shapes_b = _entry_shapes(a, ids_a), _entry_shapes(b, ids_b)
+    wrong = [
+        at
+        for at, (left, right) in enumerate(zip(shapes_a, shapes_b, strict=False))
+        if left is not None and right is not None and left != right
+    ]
+    if not wrong:
+        return None
+    at = wrong[0]
+    text = (
+        f"the optimizer's entries are matched by position, since the files do not name the parameters, and their "
+        f"shapes differ at {at}: {_shape(shapes_a[at])} against {_shape(shapes_b[at])}"
+    )
+    order = _reordering(shapes_a, shapes_b)
+    if order is not None:
+        text += f"; they agree when b's are taken in the order {', '.join(map(str, order))}"
+    return text
+
+
+def _values(checkpoint: Checkpoint, node: int | None) -> list[object]:
+    nodes = checkpoint.nodes
+    return [] if node is None else [nodes.value[child] for child in nodes.children(node)]
+
+
+def _entry_shapes(checkpoint: Checkpoint, ids: OptimizerIds) -> list[tuple[int, ...] | None]:
+    """The shape of the largest tensor of each entry, by position."""
+    nodes = checkpoint.nodes
+    by_id: dict[Key, tuple[int, ...]] = {}
+    for entry in nodes.children(ids.state):
+        shapes = [
+            checkpoint.tensors.shape[number]
+            for child in nodes.children(entry)
+            if nodes.kind[child] == Kind.TENSOR and isinstance(number := nodes.value[child], int)
+        ]
+        if shapes:
+            by_id[nodes.key[entry]] = max(shapes, key=len)
+    return [by_id.get(number) for number in ids.order]
+
+
+def _reordering(left: list[tuple[int, ...] | None], right: list[tuple[int, ...] | None]) -> list[int] | None:
+    """The positions of `right` in the order of `left`, where shapes leave no choice."""
+    if len(left) != len(right) or len(set(left)) != len(left) or set(left) != set(right):
+        return None
+    return [right.index(shape) for shape in left]
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "nothing" if shape is None else str(shape)

@@ -1,0 +1,94 @@
+"""The verdict of a comparison in one sentence."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from viewer.checkpoint.nodes import Kind
+from viewer.compare.comparison import Comparison
+from viewer.compare.results import Overview, Status
+
+_TELLING: Final = ("epoch", "global_step", "step", "lr", "best_acc", "best_acc1", "loss", "iteration", "iter")
+"""Plain numbers whose change a person looks for first, in this order."""
+
+_MAX_FACTS: Final = 4
+
+
+def overview_of(comparison: Comparison) -> Overview:
+    """Totals, verdicts and the sentence."""
+    bits, numbers, close = comparison.verdict()
+    return Overview(sentence(comparison), comparison.totals(), bits, numbers, close)
+
+
+def sentence(comparison: Comparison) -> str:
+    """One line: how many tensors are the same, changed, added …; then steps, epochs and learning rates that moved."""
+    tensors = _tensor_counts(comparison)
+    parts = [_tensors_text(tensors)] if sum(tensors) else []
+    others = [total - tensor for total, tensor in zip(comparison.totals(), tensors, strict=True)]
+    different = sum(others[status] for status in Status if status > Status.UNREAD)
+    if different:
+        parts.append(f"{_count(different, 'other entry', 'other entries')} differ" + ("s" if different == 1 else ""))
+    elif sum(others) and sum(tensors):
+        parts.append("all other entries the same")
+    elif sum(others):
+        parts.append(f"all {_count(sum(others), 'entry', 'entries')} the same")
+    parts += _told_changes(comparison)
+    return "; ".join(parts) or "nothing to compare"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _tensors_text(counts: list[int]) -> str:
+    matched = sum(counts[status] for status in Status if status not in (Status.ADDED, Status.REMOVED))
+    if counts[Status.IDENTICAL] == sum(counts):
+        return f"{_count(matched, 'tensor', 'tensors')}, all bit-identical"
+    words = [
+        (Status.CHANGED, "changed"),
+        (Status.CLOSE, "close"),
+        (Status.DTYPE, "of another dtype"),
+        (Status.SHAPE, "of another shape"),
+        (Status.KIND, "of another kind"),
+        (Status.ADDED, "only on the right"),
+        (Status.REMOVED, "only on the left"),
+        (Status.EQUAL, "equal in number, not in bits"),
+        (Status.IDENTICAL, "bit-identical"),
+        (Status.UNREAD, "not compared yet"),
+    ]
+    told = [f"{counts[status]:,} {word}" for status, word in words if counts[status]]
+    lead = f"same {_count(matched, 'tensor', 'tensors')}"
+    if counts[Status.ADDED] or counts[Status.REMOVED]:
+        lead = f"{_count(matched, 'tensor', 'tensors')} on both sides"
+    return ", ".join([lead, *told])
+
+
+def _tensor_counts(comparison: Comparison) -> list[int]:
+    counts = [0] * len(Status)
+    rows = comparison.rows
+    kind_a, kind_b = comparison.a.nodes.kind, comparison.b.nodes.kind
+    tensor = int(Kind.TENSOR)
+    for row, counted in enumerate(rows.counted):
+        if not counted:
+            continue
+        node_a, node_b = rows.node_a[row], rows.node_b[row]
+        if (node_a >= 0 and kind_a[node_a] == tensor) or (node_b >= 0 and kind_b[node_b] == tensor):
+            counts[rows.status[row]] += 1
+    return counts
+
+
+def _told_changes(comparison: Comparison) -> list[str]:
+    """Changes of well-known numbers: "epoch from 3 to 4"."""
+    rows = comparison.rows
+    found: dict[str, tuple[object, object]] = {}
+    nodes_a, nodes_b = comparison.a.nodes, comparison.b.nodes
+    for row, status in enumerate(rows.status):
+        key = rows.key[row]
+        if status != Status.CHANGED or not isinstance(key, str) or key not in _TELLING or key in found:
+            continue
+        node_a, node_b = rows.node_a[row], rows.node_b[row]
+        if nodes_a.kind[node_a] == nodes_b.kind[node_b] == Kind.SCALAR:
+            values = nodes_a.value[node_a], nodes_b.value[node_b]
+            if all(isinstance(value, (int, float)) for value in values):
+                found[key] = values
+    return [f"{key} from {found[key][0]:g} to {found[key][1]:g}" for key in _TELLING if key in found][:_MAX_FACTS]

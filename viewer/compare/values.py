@@ -1,0 +1,244 @@
+"""The values of many pairs, by a few threads: large tensors block by block, small ones many to a job."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeVar
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.nodes import Kind
+from viewer.checkpoint.tensors import NO_STORAGE, TensorFlag, TensorRef
+from viewer.compare.pair import PairComparer, Rooms
+from viewer.compare.results import CompareOptions, PairResult, Rows, Status, Tolerance, ValueBatch
+from viewer.compare.structure import value_nbytes
+from viewer.compare.tally import Tally
+from viewer.compare.tolerance import preset
+from viewer.errors import FileChanged, ViewerError
+from viewer.formats.storage_bytes import StorageReader
+from viewer.task import Progress, Task
+from viewer.tensors.workers import WORKERS, Spares
+
+_LARGE: Final = 8 << 20
+"""Bytes of both sides from which a pair is spread over the threads."""
+
+_BATCH: Final = 256
+"""Small pairs of one job, at most."""
+
+_IN_FLIGHT: Final = 2
+"""Jobs per thread under way or done ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePair:
+    """A row whose values are to be compared."""
+
+    row: int
+    a: TensorRef
+    b: TensorRef
+    nbytes: int
+
+
+def value_pairs(a: Checkpoint, b: Checkpoint, rows: Rows) -> list[ValuePair]:
+    """The pairs of tensors, in row order; those against a plain number are settled elsewhere."""
+    pairs: list[ValuePair] = []
+    for row, wanted in enumerate(rows.is_value):
+        if not wanted:
+            continue
+        left, right = tensor_at_node(a, rows.node_a[row]), tensor_at_node(b, rows.node_b[row])
+        if left is not None and right is not None:
+            nbytes = _nbytes(a, left) + _nbytes(b, right)
+            if left.stride != right.stride:  # walked in logical order, element by element
+                nbytes = left.nbytes + right.nbytes
+            pairs.append(ValuePair(row, left, right, nbytes))
+    return pairs
+
+
+def tensor_at_node(checkpoint: Checkpoint, node: int) -> TensorRef | None:
+    """The tensor of a node; a storage saved by itself as a flat one."""
+    if checkpoint.nodes.kind[node] != Kind.STORAGE:
+        return checkpoint.tensor_of_node(node)
+    number = checkpoint.nodes.value[node]
+    assert isinstance(number, int)
+    storage = checkpoint.storage(number)
+    count = storage.nbytes // storage.dtype.itemsize
+    return TensorRef(-1, storage.dtype, (count,), (1,), storage, 0, TensorFlag(0), "strided", {}, None)
+
+
+def _nbytes(checkpoint: Checkpoint, tensor: TensorRef) -> int:
+    if tensor.number < 0 or checkpoint.tensors.storage[tensor.number] == NO_STORAGE:
+        return tensor.nbytes
+    return value_nbytes(checkpoint, tensor.number)
+
+
+def tolerance_of(options: CompareOptions, pair: ValuePair) -> Tolerance | None:
+    if options.preset:
+        return preset(pair.a.dtype.name, pair.b.dtype.name)
+    return options.tolerance
+
+
+def compare_values_task(
+    a: Checkpoint, b: Checkpoint, pairs: list[ValuePair], options: CompareOptions, *, workers: int = WORKERS
+) -> Task[None]:
+    """Compare pairs; results come as partials (`ValueBatch`), each row once and in the order of `pairs`.
+
+    A pair that cannot be read is UNREAD with its problem.
+
+    Raises
+    ------
+    FileChanged
+        When a file is not the one any more that was opened.
+    """
+    total = sum(pair.nbytes for pair in pairs)
+    done = 0
+    yield Progress(0, total)
+    with StorageReader(a) as reader_a, StorageReader(b) as reader_b, _Crew(workers) as crew:
+
+        def open_pair(pair: ValuePair) -> PairComparer:
+            return PairComparer((a, pair.a, reader_a), (b, pair.b, reader_b), tolerance_of(options, pair))
+
+        for large, group in _grouped(pairs):
+            if large:
+                (pair,) = group
+                result = None
+                for step in _large_pair(crew, open_pair, pair):
+                    if isinstance(step, PairResult):
+                        result = step
+                    else:
+                        yield Progress(min(done + step, done + pair.nbytes), total)
+                assert result is not None
+                done += pair.nbytes
+                yield Progress(done, total, partial=ValueBatch([result]))
+                continue
+            results = crew.answers(lambda batch: _small_pairs(crew, open_pair, batch), _batches(group))
+            for batch, found in results:
+                done += sum(pair.nbytes for pair in batch)
+                yield Progress(done, total, partial=ValueBatch(found))
+
+
+def _grouped(pairs: Iterable[ValuePair]) -> Iterator[tuple[bool, list[ValuePair]]]:
+    """Large pairs one by one, and runs of small ones."""
+    small: list[ValuePair] = []
+    for pair in pairs:
+        if pair.nbytes < _LARGE:
+            small.append(pair)
+            continue
+        if small:
+            yield False, small
+            small = []
+        yield True, [pair]
+    if small:
+        yield False, small
+
+
+def _batches(pairs: list[ValuePair]) -> Iterator[list[ValuePair]]:
+    batch: list[ValuePair] = []
+    nbytes = 0
+    for pair in pairs:
+        batch.append(pair)
+        nbytes += pair.nbytes
+        if nbytes >= _LARGE or len(batch) == _BATCH:
+            yield batch
+            batch, nbytes = [], 0
+    if batch:
+        yield batch
+
+
+def _small_pairs(
+    crew: _Crew, open_pair: Callable[[ValuePair], PairComparer], batch: list[ValuePair]
+) -> tuple[list[ValuePair], list[PairResult]]:
+    """The results of several pairs, in this thread."""
+    results: list[PairResult] = []
+    with crew.rooms.one() as rooms:
+        for pair in batch:
+            try:
+                results.append(_whole_pair(open_pair(pair), pair.row, rooms))
+            except FileChanged:
+                raise
+            except ViewerError as error:
+                results.append(unread(pair.row, error))
+    return batch, results
+
+
+def _whole_pair(comparer: PairComparer, row: int, rooms: Rooms) -> PairResult:
+    for start in comparer.walk.starts:
+        comparer.add(start, comparer.tally_block(start, rooms))
+    if comparer.needs_norms:
+        for start in list(comparer.skipped):
+            comparer.add_norms(comparer.tally_block(start, rooms, norms_only=True))
+    return comparer.result(row)
+
+
+def unread(row: int, error: ViewerError) -> PairResult:
+    return PairResult(row, Status.UNREAD, None, None, problem=error.fault)
+
+
+def _large_pair(
+    crew: _Crew, open_pair: Callable[[ValuePair], PairComparer], pair: ValuePair
+) -> Generator[int | PairResult, None, None]:
+    """One pair by all threads: yields bytes done, and the result at last."""
+    try:
+        comparer = open_pair(pair)
+        walk = comparer.walk
+        done = 0
+        for start, tally in crew.answers(lambda at: _block(crew, comparer, at), walk.starts):
+            comparer.add(start, tally)
+            done += walk.nbytes_of(start)
+            yield done
+        if comparer.needs_norms:
+            for _, norms in crew.answers(lambda at: _block(crew, comparer, at, norms_only=True), comparer.skipped):
+                comparer.add_norms(norms)
+                yield done
+        yield comparer.result(pair.row)
+    except FileChanged:
+        raise
+    except ViewerError as error:
+        yield unread(pair.row, error)
+
+
+def _block(crew: _Crew, comparer: PairComparer, start: int, *, norms_only: bool = False) -> tuple[int, Tally | None]:
+    with crew.rooms.one() as rooms:
+        return start, comparer.tally_block(start, rooms, norms_only=norms_only)
+
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+
+class _Crew:
+    """The threads of one comparison. Not `viewer.tensors.workers`: that imports torch, and starts threads per tensor,
+    which a checkpoint of forty thousand small ones would notice."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = max(workers, 1)
+        self._pool = ThreadPoolExecutor(self._workers, "compare") if self._workers > 1 else None
+        self.rooms: Spares[Rooms] = Spares(Rooms)
+
+    def __enter__(self) -> _Crew:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def answers(self, work: Callable[[Job], Answer], jobs: Iterable[Job]) -> Generator[Answer, None, None]:
+        """`work(job)` for every job, in their order. Closing it drops the jobs that have not begun."""
+        if self._pool is None:
+            yield from map(work, jobs)
+            return
+        queue = iter(jobs)
+        under_way: deque[Future[Answer]] = deque(
+            self._pool.submit(work, job) for job in islice(queue, self._workers * _IN_FLIGHT)
+        )
+        try:
+            while under_way:
+                answer = under_way.popleft().result()
+                for job in islice(queue, 1):
+                    under_way.append(self._pool.submit(work, job))
+                yield answer
+        finally:
+            for future in under_way:
+                future.cancel()
