@@ -47,6 +47,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "diff", "viewer.cli.diff", "compare two checkpoints, or two parts of one: what changed, where, by how much"
     ),
+    Command("optimizer", "viewer.cli.optimizer", "print the optimizers by parameter name: groups, steps and moments"),
+    Command("check", "viewer.cli.check", "look for what goes wrong when training goes on from a checkpoint"),
 )
 
 

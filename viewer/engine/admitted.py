@@ -19,12 +19,15 @@ from viewer.errors import ViewerError
 MODULES: Final = (
     "viewer.checkpoint.document",
     "viewer.checkpoint.dtypes",
+    "viewer.checkpoint.meaning.results",
     "viewer.checkpoint.nodes",
     "viewer.checkpoint.tensors",
+    "viewer.checks.results",
     "viewer.engine.faults",
     "viewer.engine.protocol",
     "viewer.errors",
     "viewer.task",
+    "viewer.tensors.brief",
     "viewer.tensors.devices",
     "viewer.tensors.results",
 )

@@ -1,0 +1,299 @@
+"""Names for the entries of an optimizer: given by the file, or found in the model beside it. Never guessed."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+from viewer.checkpoint.dtypes import DTYPES
+from viewer.checkpoint.meaning.assignment import ANY, Assignment, assign
+from viewer.checkpoint.meaning.look import Look
+from viewer.checkpoint.meaning.models import parameter_columns
+from viewer.checkpoint.meaning.naming_given import name_by_identity, name_by_keys, name_by_param_names
+from viewer.checkpoint.meaning.naming_none import explain_misfit
+from viewer.checkpoint.meaning.optimizers import RawOptimizer
+from viewer.checkpoint.meaning.results import FITS, MISFITS, StateDictFacts
+from viewer.checkpoint.tensors import numel_of
+
+_MODELS_TRIED: Final = 8
+_MODELS_TOGETHER: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a model, or several together, offer.
+
+    Attributes
+    ----------
+    models
+        Their facts.
+    names, nodes, shapes
+        Of the parameters in order.
+    """
+
+    models: tuple[StateDictFacts, ...]
+    names: list[str]
+    nodes: array[int]
+    shapes: list[tuple[int, ...]]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """An assignment that fits a model."""
+
+    parameters: Parameters
+    assignment: Assignment
+    near: int
+    complete: bool
+
+
+def name_entries(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts], *, elsewhere: bool = False) -> None:
+    """Fill the names, candidates and fits of an optimizer's entries.
+
+    Parameters
+    ----------
+    look
+        At the checkpoint of the models.
+    models
+        All of them.
+    elsewhere
+        True where that is another checkpoint than the optimizer's: its node numbers are not kept.
+    """
+    facts = raw.facts
+    start = 0 if elsewhere else facts.node
+    near = sorted(models, key=lambda model: _distance(look, start, model))[:_MODELS_TRIED]
+    named = name_by_keys(look, raw, near) or name_by_param_names(look, raw, near)
+    if not named and not (not elsewhere and name_by_identity(look, raw, near)):
+        _name_by_order(look, raw, near, start)
+    _measure_model(look, raw, models)
+    if elsewhere:
+        facts.model = -1
+        facts.entries.parameter = array("q", [-1]) * len(facts.entries)
+
+
+def _distance(look: Look, node: int, model: StateDictFacts) -> tuple[bool, int]:
+    """Averaged models last; else the nearer the lower."""
+    above = look.nodes.keys_to(node)
+    own = look.nodes.keys_to(model.node)
+    shared = next(
+        (nth for nth, (a, b) in enumerate(zip(above, own, strict=False)) if a != b), min(len(above), len(own))
+    )
+    return model.averaged, len(above) + len(own) - 2 * shared
+
+
+def _name_by_order(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts], start: int) -> None:
+    facts = raw.facts
+    n_entries = sum(map(len, raw.groups))
+    if not n_entries:
+        facts.naming = "the optimizer has no parameters"
+        return
+    if not models:
+        facts.naming = "the file has no model to take names from, and the optimizer does not hold them"
+        return
+    offers = [offer_of(look, (model,)) for model in models]
+    fits = _fits(look, raw, offers, start)
+    if not fits:
+        fits = _fits_together(look, raw, models, start)
+    if not fits:
+        explain_misfit(raw, offers[0].names, offers[0].shapes, look.path(models[0].node))
+        facts.model = models[0].node
+        return
+    best, others = _best(look, raw, fits)
+    _apply(look, raw, best)
+    if others:
+        _open_up(look, raw, best, others)
+
+
+def offer_of(look: Look, models: tuple[StateDictFacts, ...]) -> Parameters:
+    """The parameters of models, one after the other; of more than one, names are paths."""
+    names: list[str] = []
+    nodes = array("q")
+    shapes: list[tuple[int, ...]] = []
+    for model in models:
+        own_names, own_nodes, own_shapes = parameter_columns(look, model)
+        names += own_names if len(models) == 1 else [look.path(node) for node in own_nodes]
+        nodes += own_nodes
+        shapes += own_shapes
+    return Parameters(models, names, nodes, shapes)
+
+
+def _fits(look: Look, raw: RawOptimizer, offers: Sequence[Parameters], start: int) -> list[Fit]:
+    found: list[Fit] = []
+    n_entries = sum(map(len, raw.groups))
+    for offer in offers:
+        codes: dict[tuple[int, ...], int] = {}
+        places = [codes.setdefault(shape, len(codes)) for shape in offer.shapes]
+        groups = [
+            [
+                ANY if (shape := raw.shapes[entry].shape) is None else codes.setdefault(shape, len(codes))
+                for entry in group
+            ]
+            for group in raw.groups
+        ]
+        assignment = assign(groups, places)
+        if isinstance(assignment, Assignment):
+            averaged, near = _distance(look, start, offer.models[0])
+            found.append(Fit(offer, assignment, near + 1000 * averaged, n_entries == len(offer)))
+    return found
+
+
+def _fits_together(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts], start: int) -> list[Fit]:
+    """Fits of several models in a row: one optimizer over a generator and an encoder."""
+    parts = [model for model in models if not model.averaged][:_MODELS_TOGETHER]
+    if len(parts) < 2:
+        return []
+    parts.sort(key=lambda model: model.node)
+    return _fits(look, raw, [offer_of(look, order) for order in permutations(parts)], start)
+
+
+def _best(look: Look, raw: RawOptimizer, fits: list[Fit]) -> tuple[Fit, list[Fit]]:
+    """The fit to take, and others that are as good and give other names."""
+    fits.sort(key=lambda fit: (not fit.complete, fit.near))
+    best = fits[0]
+    rivals = [
+        fit
+        for fit in fits[1:]
+        if (fit.complete, fit.near) == (best.complete, best.near)
+        and (fit.parameters.names != best.parameters.names or fit.assignment.places != best.assignment.places)
+    ]
+    if not rivals or len(best.parameters.models) > 1:
+        return best, rivals
+    scored = [(_affinity(look, raw, fit), fit) for fit in (best, *rivals)]
+    scored.sort(key=lambda pair: -pair[0])
+    if scored[0][0] > scored[1][0]:
+        chosen = scored[0][1]
+        model = look.path(chosen.parameters.models[0].node)
+        raw.facts.notes.append(f"more than one model fits; {model} is taken since its name is like the optimizer's")
+        return chosen, []
+    return best, rivals
+
+
+def _affinity(look: Look, raw: RawOptimizer, fit: Fit) -> int:
+    """How much the keys of an optimizer and a model have in common that says which belongs to which."""
+    own = _words(raw.key)
+    model = _words(look.key_text(fit.parameters.models[0].node))
+    return len(own & model)
+
+
+def _words(key: str) -> set[str]:
+    """The distinguishing words of a key: `optimizer_G` and `netG` share "g"."""
+    spaced = "".join(f" {c}" if c.isupper() else c for c in key.replace("_", " ").replace("-", " ").replace(".", " "))
+    common = {"optimizer", "optim", "opt", "net", "model", "state", "dict", "sd", ""}
+    words = {word.lower() for word in spaced.split()}
+    return {word for word in words if word not in common} | {word[:1] for word in words if word not in common}
+
+
+def _apply(look: Look, raw: RawOptimizer, fit: Fit) -> None:
+    facts, entries, offer = raw.facts, raw.facts.entries, fit.parameters
+    likely = _in_one_row(raw, offer) if not fit.assignment.is_certain else None
+    order = [entry for group in raw.groups for entry in group]
+    used: set[int] = set()
+    for entry, places, count, nth in zip(
+        order, fit.assignment.places, fit.assignment.counts, range(len(order)), strict=True
+    ):
+        entries.fits[entry] = MISFITS if raw.shapes[entry].odd else FITS
+        if count == 1:
+            (place,) = places
+            used.add(place)
+            entries.name[entry] = offer.names[place]
+            entries.parameter[entry] = offer.nodes[place]
+        else:
+            entries.candidates[entry] = tuple([offer.names[place] for place in places])
+            entries.n_candidates[entry] = count
+            if likely is not None:
+                entries.likely[entry] = offer.names[likely[nth]]
+    facts.named_by = "state_dict"
+    facts.model = offer.models[0].node
+    certain = fit.assignment.is_certain
+    where = " and ".join(look.path(model.node) for model in offer.models)
+    facts.naming = _how(where, len(order), len(offer), len(used), fit.assignment)
+    if certain:
+        facts.unstated = [name for place, name in enumerate(offer.names) if place not in used]
+
+
+def _how(where: str, n_entries: int, n_parameters: int, n_named: int, assignment: Assignment) -> str:
+    text = f"inferred from {where} by order and shapes: "
+    if n_entries == n_parameters:
+        text += f"{n_entries:,} entries for as many parameters"
+    else:
+        text += f"{n_entries:,} entries for {n_parameters:,} parameters, the others frozen, buffers or left out"
+    if assignment.is_certain:
+        return f"{text}, and only one assignment keeps the model's order within each group"
+    open_entries = n_entries - n_named
+    may = "" if assignment.exact else " (some candidates may be impossible: there are too many to try them all)"
+    return f"{text}; more than one assignment fits, and {open_entries:,} entries are not certain{may}"
+
+
+def _in_one_row(raw: RawOptimizer, offer: Parameters) -> list[int] | None:
+    """Places if all groups follow one another in the model's order, where there is only one such assignment; else, if
+    the entries are exactly one submodule, that."""
+    codes: dict[tuple[int, ...], int] = {}
+    places = [codes.setdefault(shape, len(codes)) for shape in offer.shapes]
+    shapes = [raw.shapes[entry].shape for group in raw.groups for entry in group]
+    row = [ANY if shape is None else codes.setdefault(shape, len(codes)) for shape in shapes]
+    found = assign([row], places)
+    if isinstance(found, Assignment) and found.is_certain:
+        return [first for (first,) in found.places]
+    return _one_submodule(row, places, offer.names)
+
+
+def _one_submodule(row: list[int], places: list[int], names: list[str]) -> list[int] | None:
+    """The places of the only submodule whose parameters are the entries, one by one."""
+    blocks: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        at = name.find(".")
+        while at >= 0:
+            block = blocks.setdefault(name[:at], [place, place])
+            block[1] = place
+            at = name.find(".", at + 1)
+    found = {
+        (first, last)
+        for first, last in blocks.values()
+        if last - first + 1 == len(row)
+        and all(code in (ANY, place) for code, place in zip(row, places[first : last + 1], strict=True))
+    }
+    if len(found) != 1:
+        return None
+    ((first, last),) = found
+    return list(range(first, last + 1))
+
+
+def _open_up(look: Look, raw: RawOptimizer, best: Fit, others: list[Fit]) -> None:
+    """More than one model fits, with other names: nothing is certain, and the candidates are paths."""
+    entries = raw.facts.entries
+    order = [entry for group in raw.groups for entry in group]
+    for nth, entry in enumerate(order):
+        paths: dict[str, None] = {}
+        for fit in (best, *others):
+            paths |= dict.fromkeys(look.path(fit.parameters.nodes[place]) for place in fit.assignment.places[nth])
+        entries.candidates[entry] = tuple(paths)
+        entries.n_candidates[entry] = len(paths)
+        certain = len(paths) == 1
+        entries.name[entry] = next(iter(paths)) if certain else None
+        entries.likely[entry] = None
+        if not certain:
+            entries.parameter[entry] = -1
+        else:
+            entries.candidates[entry] = ()
+    listed = ", ".join(dict.fromkeys(look.path(m.node) for fit in (best, *others) for m in fit.parameters.models))
+    raw.facts.naming = f"more than one model fits, and their names differ: {listed}"
+    raw.facts.unstated = []
+
+
+def _measure_model(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts]) -> None:
+    """Bytes of the parameters of the model that the optimizer belongs to."""
+    facts = raw.facts
+    model = next((model for model in models if model.node == facts.model), None)
+    if model is None:
+        return
+    _, nodes, shapes = parameter_columns(look, model)
+    facts.model_nbytes = sum(
+        numel_of(shape) * DTYPES[look.tensors.dtype[look.numbers[node]]].itemsize
+        for node, shape in zip(nodes, shapes, strict=True)
+    )
