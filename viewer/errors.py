@@ -52,6 +52,10 @@ class NotACheckpoint(ViewerError):
     """The file is whole, but it is something else."""
 
 
+class CompressedFile(NotACheckpoint):
+    """The file is a checkpoint that is compressed as a whole; `viewer.formats.wrapped.unpack_task` unpacks it."""
+
+
 class MalformedFile(ViewerError):
     """The bytes contradict the format, or some of them are missing."""
 

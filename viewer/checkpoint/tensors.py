@@ -28,6 +28,7 @@ STORED: Final = 0
 DEFLATED: Final = 1
 INLINE: Final = 2
 UNREADABLE: Final = 3
+CHUNKED: Final = 4
 
 
 @dataclass(slots=True)
@@ -46,7 +47,8 @@ class StorageTable:
         The device tag ("cpu", "cuda:0").
     encoding
         STORED (offset and length in file `file` are checked and true), DEFLATED (the same, of a raw deflate stream
-        that inflates to `nbytes`), INLINE (the bytes are `Checkpoint.blobs[offset]`), UNREADABLE.
+        that inflates to `nbytes`), INLINE (the bytes are `Checkpoint.blobs[offset]`), CHUNKED (put together as
+        `Checkpoint.chunks[offset]` says), UNREADABLE.
     file
         Index into `Checkpoint.files`.
     offset, length
@@ -55,6 +57,8 @@ class StorageTable:
         1 where elements are stored with the most significant byte first.
     problem
         By storage number: why its bytes cannot be read. Every UNREADABLE one has an entry.
+    crc
+        By storage number: the CRC-32 that the file keeps of exactly the storage's bytes, where it keeps one.
     """
 
     key: list[str] = field(default_factory=list)
@@ -67,6 +71,7 @@ class StorageTable:
     length: array[int] = field(default_factory=lambda: array("q"))
     big_endian: array[int] = field(default_factory=lambda: array("B"))
     problem: dict[int, str] = field(default_factory=dict)
+    crc: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.key)
@@ -111,6 +116,50 @@ class TensorTable:
 
     def __len__(self) -> int:
         return len(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A box of a tensor that is kept in pieces.
+
+    Attributes
+    ----------
+    storage
+        Number of the storage that holds its elements; never a CHUNKED one.
+    storage_offset
+        Of its first element there, in elements.
+    stride
+        Of the piece in its storage, in elements.
+    start
+        Index of its first element in the whole tensor.
+    shape
+        Its extents.
+    """
+
+    storage: int
+    storage_offset: int
+    stride: tuple[int, ...]
+    start: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """How a CHUNKED storage is put together: the elements of the whole tensor, dense and row-major.
+
+    Attributes
+    ----------
+    shape
+        Of the whole.
+    itemsize
+        Bytes of an element.
+    pieces
+        They cover the whole without overlap; this has been checked.
+    """
+
+    shape: tuple[int, ...]
+    itemsize: int
+    pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)

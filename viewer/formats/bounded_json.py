@@ -7,8 +7,8 @@ from typing import Final
 
 from viewer.checkpoint.nodes import Kind
 from viewer.errors import LimitExceeded, MalformedFile, NotACheckpoint
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.compose import Branch, Leaf, Twig
-from viewer.formats.source import FileSource
 
 MAX_JSON_NBYTES: Final = 16 << 20
 """The index of a model with 90,000 tensors has 9 MB; and "[]," costs twenty times its length once it is parsed."""
@@ -16,7 +16,7 @@ MAX_JSON_NBYTES: Final = 16 << 20
 _MAX_DEPTH: Final = 100
 
 
-def read_json(source: FileSource) -> object:
+def read_json(source: ByteSource) -> object:
     """Parse a whole file.
 
     Raises
@@ -37,7 +37,7 @@ def read_json(source: FileSource) -> object:
     return value
 
 
-def read_json_object(source: FileSource) -> dict[str, object]:
+def read_json_object(source: ByteSource) -> dict[str, object]:
     """As `read_json`, for a file that must hold an object; NotACheckpoint otherwise."""
     value = read_json(source)
     if not isinstance(value, dict):

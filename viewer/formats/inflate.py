@@ -6,6 +6,7 @@ the pickle agree on), and the packed bytes are read piece by piece.
 
 from __future__ import annotations
 
+import bz2
 import threading
 import zlib
 from collections import OrderedDict
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from viewer.errors import MalformedFile
-from viewer.formats.source import FileSource
+from viewer.formats.byte_source import ByteSource
 from viewer.task import Progress, Task
 
 _PACKED_STEP: Final = 256 << 10
@@ -24,7 +25,7 @@ _BLOCKS_PER_MARK: Final = 16
 """A mark (a copy of the decompressor, some 50 KB) every 16 MiB bounds what a step backwards costs."""
 
 
-def inflate_task(source: FileSource, offset: int, packed: int, unpacked: int) -> Task[bytes]:
+def inflate_task(source: ByteSource, offset: int, packed: int, unpacked: int) -> Task[bytes]:
     """Inflate a whole record of raw deflate data to exactly `unpacked` bytes.
 
     Raises
@@ -47,6 +48,30 @@ def inflate_task(source: FileSource, offset: int, packed: int, unpacked: int) ->
     return b"".join(parts)
 
 
+def unbzip_task(source: ByteSource, offset: int, packed: int, unpacked: int) -> Task[bytes]:
+    """As `inflate_task`, for a record of bzip2 data, as Python's zipfile can write them; torch does not read such."""
+    decompressor = bz2.BZ2Decompressor()
+    parts: list[bytes] = []
+    done = at = 0
+    try:
+        while done <= unpacked and not decompressor.eof:
+            yield Progress(done, unpacked)
+            data = b""
+            if decompressor.needs_input:
+                data = source.read(offset + at, min(_PACKED_STEP, packed - at))
+                at += len(data)
+                if not data:
+                    break
+            part = decompressor.decompress(data, min(_BLOCK, unpacked + 1 - done))
+            parts.append(part)
+            done += len(part)
+    except OSError as error:
+        raise MalformedFile(f"a compressed record is damaged ({error})", path=source.path) from error
+    if done != unpacked:
+        raise MalformedFile(f"a compressed record does not hold the {unpacked:,} bytes that it should")
+    return b"".join(parts)
+
+
 class InflatedStorage:
     """A deflated byte range that is read by position, best forwards. Thread-safe.
 
@@ -60,7 +85,7 @@ class InflatedStorage:
         How many bytes of its content may be asked for.
     """
 
-    def __init__(self, source: FileSource, offset: int, packed: int, nbytes: int) -> None:
+    def __init__(self, source: ByteSource, offset: int, packed: int, nbytes: int) -> None:
         self._nbytes = nbytes
         self._lock = threading.Lock()
         self._stream = _Stream(source, offset, packed)
@@ -107,7 +132,7 @@ class InflatedStorage:
 class _Stream:
     """A raw deflate stream, read from its front."""
 
-    source: FileSource
+    source: ByteSource
     at: int
     left: int
     # zlib names its class only in stubs (zlib._Decompress)

@@ -11,11 +11,14 @@ from typing import Final, Protocol
 from viewer.checkpoint.document import Checkpoint
 from viewer.errors import LimitExceeded, NotACheckpoint, ViewerError
 from viewer.formats.limits import LIMITS, Limits
+from viewer.formats.numpy_files import NpyReader
 from viewer.formats.raw_pickle import RawPickleReader
 from viewer.formats.safetensors import SafetensorsReader
 from viewer.formats.sniff import HEAD_NBYTES, refuse
 from viewer.formats.source import FileSource
+from viewer.formats.tar_archive import TarReader
 from viewer.formats.torch_legacy import LegacyReader
+from viewer.formats.wrapped import CompressedReader
 from viewer.formats.zip_archive import ZipReader
 from viewer.task import Progress, Task
 
@@ -40,6 +43,9 @@ class Reader(Protocol):
 READERS: Final[tuple[Reader, ...]] = (
     ZipReader(),
     LegacyReader(),
+    NpyReader(),
+    CompressedReader(),
+    TarReader(),
     SafetensorsReader(),
     ZipReader(name="zip behind other bytes", behind_junk=True),
     RawPickleReader(),

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from viewer.errors import MalformedFile
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.pickle import Loaded, PickleSession
 from viewer.formats.pickle.scan import TruncatedPickle
-from viewer.formats.source import FileSource
 from viewer.task import Progress, Task
 
 _FIRST_WINDOW: Final = 1 << 20
@@ -44,7 +44,7 @@ class BytesRange:
 class FilePart:
     """A part of a file as a range of its own."""
 
-    source: FileSource
+    source: ByteSource
     start: int
     nbytes: int
 

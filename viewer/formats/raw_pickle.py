@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from viewer.checkpoint.document import Checkpoint
 from viewer.errors import ViewerError
-from viewer.formats.limits import LIMITS, Limits
+from viewer.formats.byte_source import ByteSource
+from viewer.formats.limits import LIMITS
 from viewer.formats.pickle import Group, PickleSession, Problem
 from viewer.formats.pickle.scan import TruncatedPickle, scan_pickle
 from viewer.formats.pickle_stream import load_pickle_task
+from viewer.formats.reading import Part, PartReader, Reading
 from viewer.formats.sniff import is_stranger
-from viewer.formats.source import FileSource
-from viewer.formats.tensor_problems import mark_tensors
-from viewer.formats.torch_legacy import session_for
-from viewer.formats.tree import build_nodes
-from viewer.task import Progress, Task
+from viewer.task import Task
 
 _PROTO: Final = b"\x80"
 _HIGHEST_PROTOCOL: Final = 5
@@ -26,42 +23,27 @@ _OLD_WINDOWS: Final = (64 << 10, 4 << 20, 64 << 20)
 """Bytes looked at for an old pickle. Protocols 0 and 1 write all as text: nobody keeps larger checkpoints so."""
 
 
-class RawPickleReader:
+class RawPickleReader(PartReader):
     """Reads files of pickles."""
 
     name = "pickle"
 
-    def sniff(self, head: bytes, source: FileSource) -> bool:
+    def sniff(self, head: bytes, source: ByteSource) -> bool:
         if head[:1] == _PROTO:
             return len(head) > 1 and head[1] <= _HIGHEST_PROTOCOL
         return head[:1] in _OLD_FIRST and not is_stranger(head) and _is_old_pickle(source)
 
-    def read(self, source: FileSource, limits: Limits) -> Task[Checkpoint]:
-        session = session_for(limits)
+    def part_task(self, source: ByteSource, reading: Reading) -> Task[Part]:
         warnings: list[str] = []
-        roots = yield from self._roots_task(session, source, warnings)
+        roots = yield from self._roots_task(reading.session, source, warnings)
         root = (
             roots[0]
             if len(roots) == 1
             else Group({f"pickle {nth}": root for nth, root in enumerate(roots, 1)}, "pickles in a row")
         )
-        yield Progress(source.nbytes, source.nbytes)
-        nodes = build_nodes(root, session.tensors, limits)
-        mark_tensors(session.tensors, session.storages)
-        return Checkpoint(
-            path=source.path,
-            container=self.name,
-            files=[source.facts],
-            nodes=nodes,
-            tensors=session.tensors,
-            storages=session.storages,
-            globals=session.globals(),
-            warnings=[*warnings, *session.warnings],
-            facts={"pickles": f"{len(roots):,}"} if len(roots) > 1 else {},
-            blobs=session.blobs,
-        )
+        return Part(root, self.name, warnings, {"pickles": f"{len(roots):,}"} if len(roots) > 1 else {})
 
-    def _roots_task(self, session: PickleSession, source: FileSource, warnings: list[str]) -> Task[list[object]]:
+    def _roots_task(self, session: PickleSession, source: ByteSource, warnings: list[str]) -> Task[list[object]]:
         roots: list[object] = []
         at = 0
         while at < source.nbytes:
@@ -82,7 +64,7 @@ class RawPickleReader:
         return roots
 
 
-def _is_old_pickle(source: FileSource) -> bool:
+def _is_old_pickle(source: ByteSource) -> bool:
     """True where the file begins with a whole pickle of protocol 0 or 1.
 
     These have no signature, and much text begins as they do; so a broken one is taken for text.

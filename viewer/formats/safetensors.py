@@ -14,12 +14,14 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPE_CODE, DTYPES
 from viewer.checkpoint.tensors import STORED, contiguous_stride, numel_of
 from viewer.errors import MalformedFile, ViewerError
+from viewer.formats.byte_source import ByteSource
+from viewer.formats.canonical_tree import TREE_FACT, TREE_KEY, graph_of_tree
 from viewer.formats.limits import LIMITS, Limits
 from viewer.formats.pickle import PickleSession
 from viewer.formats.pickle.standins import Problem, TensorStandIn
+from viewer.formats.reading import Part, PartReader, Reading, checkpoint_task
 from viewer.formats.safetensors_header import Header, parse_header
 from viewer.formats.source import FileSource
-from viewer.formats.tree import build_nodes
 from viewer.task import Progress, Task
 
 METADATA: Final = "__metadata__"
@@ -38,17 +40,17 @@ def looks_like_safetensors(head: bytes) -> bool:
     return len(head) > _PREFIX_NBYTES + 1 and head[8:9] == b"{" and head[9:].lstrip(b" \t\r\n")[:1] in (b'"', b"}")
 
 
-class SafetensorsReader:
+class SafetensorsReader(PartReader):
     """Reads safetensors files, for `viewer.formats.opening`."""
 
     name = "safetensors"
 
-    def sniff(self, head: bytes, source: FileSource) -> bool:  # noqa: ARG002 - a reader may look further
+    def sniff(self, head: bytes, source: ByteSource) -> bool:  # noqa: ARG002 - a reader may look further
         # JSON text may have a brace there too; a length of a header never is eight letters.
         return looks_like_safetensors(head) and not _TEXT.fullmatch(head, 0, _PREFIX_NBYTES)
 
-    def read(self, source: FileSource, limits: Limits) -> Task[Checkpoint]:
-        return (yield from safetensors_task(source, limits))
+    def part_task(self, source: ByteSource, reading: Reading) -> Task[Part]:
+        return (yield from _part_task(source, reading.session))
 
 
 def safetensors_task(source: FileSource, limits: Limits = LIMITS) -> Task[Checkpoint]:
@@ -60,12 +62,15 @@ def safetensors_task(source: FileSource, limits: Limits = LIMITS) -> Task[Checkp
         When the header cannot be read; its message names the file.
     """
     try:
-        return (yield from _read_task(source, limits))
+        session = PickleSession(limits)
+        part = yield from _part_task(source, session)
+        return (yield from checkpoint_task(source, session, part))
     except ViewerError as error:
         raise error.about(source.path) from error
 
 
-def _read_task(source: FileSource, limits: Limits) -> Task[Checkpoint]:
+def _part_task(source: ByteSource, session: PickleSession) -> Task[Part]:
+    limits = session.limits
     header_nbytes = int.from_bytes(source.read(0, _PREFIX_NBYTES), "little")
     data_start = _PREFIX_NBYTES + header_nbytes
     if data_start > source.nbytes:
@@ -81,22 +86,38 @@ def _read_task(source: FileSource, limits: Limits) -> Task[Checkpoint]:
         )
     yield Progress(0, header_nbytes)
     header = yield from parse_header(source.read(_PREFIX_NBYTES, header_nbytes))
-    session = PickleSession(limits)
     members = _place(header, session, data_start, source.nbytes)
+    root: object = members
+    facts = {"byte order": "little-endian (by the format)", "header": f"{header_nbytes:,} bytes"}
     if header.metadata is not None:
-        members = {METADATA: dict(header.metadata), **members}
-    yield Progress(0, 0, "nodes")
-    nodes = build_nodes(members, session.tensors, limits)
-    return Checkpoint(
-        path=source.path,
-        container="safetensors",
-        files=[source.facts],
-        nodes=nodes,
-        tensors=session.tensors,
-        storages=session.storages,
-        warnings=[*header.warnings, *_tiling(header, source.nbytes - data_start), *_suffix_note(source)],
-        facts={"byte order": "little-endian (by the format)", "header": f"{header_nbytes:,} bytes"},
+        root = _with_metadata(header, members, session, facts)
+    return Part(
+        root,
+        "safetensors",
+        [*header.warnings, *_tiling(header, source.nbytes - data_start)],
+        facts,
     )
+
+
+def _with_metadata(
+    header: Header, members: dict[object, object], session: PickleSession, facts: dict[str, str]
+) -> object:
+    """The tree that a canonical export keeps in the metadata, or else the metadata and the flat list of tensors."""
+    metadata = dict(header.metadata or {})
+    tree = metadata.pop(TREE_KEY, None)
+    if tree is not None:
+        numbers = {str(name): item.number for name, item in members.items() if isinstance(item, TensorStandIn)}
+        try:
+            root = graph_of_tree(tree, numbers, session)
+        except MalformedFile as error:
+            header.warnings.append(f"{error.fault}; the tensors are shown by name")
+        else:
+            facts[TREE_FACT] = "of a canonical export, form 1"
+            metadata.pop("format", None)
+            if metadata and type(root) is dict:
+                return {METADATA: metadata, **root}
+            return root
+    return {METADATA: dict(header.metadata or {}), **members}
 
 
 def _place(header: Header, session: PickleSession, data_start: int, file_nbytes: int) -> dict[object, object]:
@@ -177,10 +198,3 @@ def _tiling(header: Header, data_nbytes: int) -> list[str]:
     if unused:
         warnings.append(f"{unused:,} bytes of the file are unused: no tensor covers them")
     return warnings
-
-
-def _suffix_note(source: FileSource) -> list[str]:
-    suffix = source.path.suffix.lower()
-    if suffix in ("", ".safetensors"):
-        return []
-    return [f"by its content this is a safetensors file, although its suffix is {suffix}"]

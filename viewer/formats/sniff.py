@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from viewer.errors import NotACheckpoint
-from viewer.formats.source import FileSource
+from viewer.formats.byte_source import ByteSource
 
 HEAD_NBYTES: Final = 4096
 """Bytes at the start of a file that are enough to tell what it is."""
@@ -44,7 +44,7 @@ SIGNATURES: Final = (
     Signature(b"GGUF", "a GGUF model (llama.cpp)", "Open it with a GGUF viewer"),
     Signature(b"ggml", "a GGML model (old llama.cpp)", "Convert it to GGUF and open it with a GGUF viewer"),
     Signature(b"ggjt", "a GGML model (old llama.cpp)", "Convert it to GGUF and open it with a GGUF viewer"),
-    Signature(b"PTFF", "a TorchScript flatbuffer (.ff)", "Save the model as a zip (torch.jit.save)", 4),
+    Signature(b"PTMF", "a TorchScript flatbuffer for mobile (.ff)", "Save the model with torch.jit.save instead", 4),
     Signature(b"TFL3", "a TensorFlow Lite model", "Open it with a viewer for such models", 4),
     Signature(b"ET12", "an ExecuTorch program", "Open the checkpoint that it was made from", 4),
     Signature(b"PYTORCH1", "an archive of a preview release of torch 1.0", "Load and save it with torch 1.0"),
@@ -82,9 +82,9 @@ _TENSORFLOW_INDEX: Final = bytes.fromhex("57fb808b247547db")
 _SHOWN_TEXT: Final = 60
 
 
-def refuse(head: bytes, source: FileSource) -> NotACheckpoint:
+def refuse(head: bytes, source: ByteSource) -> NotACheckpoint:
     """The error that says what a file is which no reader knows."""
-    what, advice = _what(head, source)
+    what, advice = what_is(head, source)
     return NotACheckpoint(f"not a checkpoint: this is {what}", path=source.path, advice=advice)
 
 
@@ -97,7 +97,8 @@ def _signature(head: bytes) -> Signature | None:
     return next((known for known in SIGNATURES if head.startswith(known.magic, known.offset)), None)
 
 
-def _what(head: bytes, source: FileSource) -> tuple[str, str]:
+def what_is(head: bytes, source: ByteSource) -> tuple[str, str]:
+    """What a file is that no reader knows, and what to do with it."""
     known = _signature(head)
     if known is not None:
         return known.what, known.advice
@@ -123,7 +124,7 @@ def _what(head: bytes, source: FileSource) -> tuple[str, str]:
     )
 
 
-def _zeros(head: bytes, source: FileSource) -> tuple[str, str]:
+def _zeros(head: bytes, source: ByteSource) -> tuple[str, str]:
     """Zeros at the start: the whole file is looked at in steps, up to 64 MiB of it."""
     step = 1 << 20
     for offset in range(len(head), min(source.nbytes, 64 << 20), step):

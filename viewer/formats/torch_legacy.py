@@ -15,16 +15,14 @@ from collections.abc import Sequence
 from struct import unpack_from
 from typing import Final
 
-from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.tensors import INLINE, STORED
 from viewer.errors import MalformedFile, ViewerError
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.limits import Limits
 from viewer.formats.pickle import PickleSession, Problem
 from viewer.formats.pickle_stream import ByteRange, BytesRange, load_pickle_task
-from viewer.formats.source import FileSource
-from viewer.formats.tensor_problems import mark_tensors
-from viewer.formats.tree import build_nodes
+from viewer.formats.reading import Part, PartReader, Reading
 from viewer.task import Progress, Task, run
 
 MAGIC_NUMBER: Final = 0x1950A86A20F9469CFC6C
@@ -57,34 +55,19 @@ def session_beside(session: PickleSession) -> PickleSession:
     return _with_nesting(session.nested())
 
 
-class LegacyReader:
+class LegacyReader(PartReader):
     """Reads files of the legacy container."""
 
     name = "torch legacy"
 
-    def sniff(self, head: bytes, source: FileSource) -> bool:  # noqa: ARG002 - a reader may look further
+    def sniff(self, head: bytes, source: ByteSource) -> bool:  # noqa: ARG002 - a reader may look further
         return begins_legacy(head)
 
-    def read(self, source: FileSource, limits: Limits) -> Task[Checkpoint]:
-        session = session_for(limits)
-        stream = _Stream(source, session)
+    def part_task(self, source: ByteSource, reading: Reading) -> Task[Part]:
+        stream = _Stream(source, reading.session)
         root = yield from stream.head_task()
         yield from stream.storages_task()
-        yield Progress(source.nbytes, source.nbytes)
-        nodes = build_nodes(root, session.tensors, limits)
-        mark_tensors(session.tensors, session.storages)
-        return Checkpoint(
-            path=source.path,
-            container=self.name,
-            files=[source.facts],
-            nodes=nodes,
-            tensors=session.tensors,
-            storages=session.storages,
-            globals=session.globals(),
-            warnings=[*stream.warnings, *session.warnings],
-            facts=stream.facts,
-            blobs=session.blobs,
-        )
+        return Part(root, self.name, stream.warnings, stream.facts)
 
 
 def _with_nesting(session: PickleSession) -> PickleSession:

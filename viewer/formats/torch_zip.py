@@ -1,9 +1,9 @@
-"""The zip container of torch 1.6 and newer, TorchScript archives included.
+"""The zip container of torch 1.6 and newer; the records of TorchScript archives are read the same way.
 
 A folder of any name (the file's own name, or "archive") holds `data.pkl` and a record `data/<key>` for each storage.
 Around them, by generation: `version` (1.6), `byteorder` (2.1; without it values are little-endian, whatever the
 machine, see torch/serialization.py:_load), `.data/serialization_id` (2.1), `.format_version` and `.storage_alignment`
-(2.6). TorchScript adds `constants.pkl` with `constants/<key>` and the sources below `code/`.
+(2.6). TorchScript adds further pickles and sources (see `viewer.formats.torchscript`).
 """
 
 from __future__ import annotations
@@ -12,30 +12,28 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from viewer.checkpoint.document import Checkpoint
 from viewer.errors import ViewerError
-from viewer.formats.pickle import Group, PickleSession, Problem, Text
+from viewer.formats.pickle import Group, PickleSession, Problem
 from viewer.formats.pickle_stream import load_pickle_task
-from viewer.formats.tensor_problems import mark_tensors
-from viewer.formats.torch_legacy import session_beside, session_for
-from viewer.formats.tree import build_nodes
+from viewer.formats.reading import Part, Reading
+from viewer.formats.torch_legacy import session_beside
+from viewer.formats.torchscript import is_script, sources_task, type_parameters
 from viewer.formats.zip_archive import ZipArchive
 from viewer.formats.zip_directory import ZipDirectory
 from viewer.formats.zip_format import DEFLATE_METHOD
 from viewer.formats.zip_storages import place_storages_task
-from viewer.task import Progress, Task
+from viewer.task import Task
 
 _DATA: Final = "data.pkl"
 _SHOWN_RECORDS: Final = 20
-_MAX_SOURCES: Final = 2_000
-"""Source files of a TorchScript archive that are shown; a large model has some hundreds."""
 _WINDOW: Final = 64 << 20
 """Up to here a pickle is read at once, since its record says how long it is."""
-_MAX_SOURCE_NBYTES: Final = 16 << 20
-_MAX_SOURCES_NBYTES: Final = 64 << 20
 _MAX_CHECKPOINTS: Final = 50
 """Checkpoints of one archive that are shown side by side."""
 _KNOWN: Final = ("version", "byteorder", ".format_version", ".storage_alignment", ".data/serialization_id")
+_SCRIPT_PICKLES: Final = (("constants", "constants/"), ("bytecode", "data/"))
+"""Pickles of TorchScript archives, and where their tensors lie (torch/csrc/jit/serialization/export_module.cpp)."""
+_TOLD_TOPS: Final = 5
 _FACTS: Final = (
     (".format_version", "format version"),
     (".storage_alignment", "storage alignment"),
@@ -49,26 +47,25 @@ def top_folders(directory: ZipDirectory) -> list[str]:
     return [name.removesuffix(_DATA) for name in directory.by_name if name == _DATA or name.endswith("/" + _DATA)]
 
 
-def checkpoint_task(archive: ZipArchive) -> Task[Checkpoint]:
+def torch_part_task(archive: ZipArchive, reading: Reading) -> Task[Part]:
     """Read the structure of an archive with one or several torch checkpoints."""
-    return (yield from _Reading(archive).run_task())
+    return (yield from _Gathering(archive, reading.session).run_task())
 
 
-class _Reading:
-    """One reading of one archive: what is gathered on the way."""
+class _Gathering:
+    """What is gathered while one archive is read."""
 
-    def __init__(self, archive: ZipArchive) -> None:
+    def __init__(self, archive: ZipArchive, session: PickleSession) -> None:
         self.archive = archive
         self.directory = archive.directory
-        self.session = session_for(archive.limits)
+        self.session = session
         self.warnings: list[str] = []
         self.facts: dict[str, str] = {}
         self.understood: set[int] = set()
-        self.is_script = False
+        self.container = "torch zip"
         self.missing_noted = False
 
-    def run_task(self) -> Task[Checkpoint]:
-        source = self.archive.source
+    def run_task(self) -> Task[Part]:
         tops = top_folders(self.directory)
         if len(tops) > _MAX_CHECKPOINTS:
             self.warnings.append(f"of {len(tops):,} checkpoints in the archive, {_MAX_CHECKPOINTS} are shown")
@@ -87,41 +84,34 @@ class _Reading:
             root = roots[tops[0]]
         else:
             root = Group({top.rstrip("/") or "/": member for top, member in roots.items()}, "zip archive")
-            self.warnings.append(f"the archive holds {len(tops)} checkpoints; each is shown under its folder's name")
+            shown = ", ".join(top or "/" for top in tops[:_TOLD_TOPS]) + (" …" if len(tops) > _TOLD_TOPS else "")
+            self.warnings.append(
+                f"the archive holds {len(tops)} checkpoints; each is shown under its folder's name ({shown})"
+            )
         if "" in tops:
             self.warnings.append("data.pkl stands in no folder of the archive; torch itself refuses this")
-        yield Progress(0, 0, "nodes")
-        nodes = build_nodes(root, self.session.tensors, self.archive.limits)
-        mark_tensors(self.session.tensors, self.session.storages)
         self._note_archive()
-        return Checkpoint(
-            path=source.path,
-            container="TorchScript zip" if self.is_script else "torch zip",
-            files=[source.facts],
-            nodes=nodes,
-            tensors=self.session.tensors,
-            storages=self.session.storages,
-            globals=self.session.globals(),
-            warnings=[*self.directory.warnings, *self.warnings, *self.session.warnings],
-            facts=self.facts,
-            blobs=self.session.blobs,
-        )
+        return Part(root, self.container, [*self.directory.warnings, *self.warnings], self.facts)
 
     def _top_task(self, session: PickleSession, top: str) -> Task[object]:
         root = yield from self._pickle_task(session, top, _DATA, "data/")
-        if f"{top}constants.pkl" not in self.directory.by_name:
+        if not is_script(self.directory, top):
             return root
-        self.is_script = True
-        members = {"data": root}
-        try:
-            members["constants"] = yield from self._pickle_task(
-                session_beside(session), top, "constants.pkl", "constants/"
-            )
-        except ViewerError as error:
-            members["constants"] = Problem(str(error))
-        code = yield from self._code_task(top)
-        if code:
-            members["code"] = Group(code, "folder")
+        self.container = "TorchScript zip"
+        members: dict[str, object] = {"data": root}
+        for name, folder in _SCRIPT_PICKLES:
+            if f"{top}{name}.pkl" not in self.directory.by_name:
+                continue
+            try:
+                members[name] = yield from self._pickle_task(session_beside(session), top, f"{name}.pkl", folder)
+            except ViewerError as error:
+                members[name] = Problem(str(error))
+            if name == "bytecode":
+                self.container = "TorchScript zip for mobile (lite interpreter)"
+        sources = yield from sources_task(self.archive, top, self.understood)
+        type_parameters(root, sources, session.tensors)
+        if sources:
+            members["code"] = Group(dict(sources), "folder")
         return Group(members, "TorchScript archive")
 
     def _pickle_task(self, session: PickleSession, top: str, name: str, folder: str) -> Task[object]:
@@ -154,26 +144,6 @@ class _Reading:
                 f"the record {top}byteorder holds {content[:16]!r}, which is no byte order; taken as little"
             )
         return content is not None and content.strip() == b"big"
-
-    def _code_task(self, top: str) -> Task[dict[str, object]]:
-        """Source files below code/, by path. Debug records beside them (.debug_pkl) are none."""
-        archive, directory = self.archive, self.directory
-        prefix = f"{top}code/"
-        texts: dict[str, object] = {}
-        left = _MAX_SOURCES_NBYTES
-        for name, number in directory.by_name.items():
-            if not name.startswith(prefix):
-                continue
-            self.understood.add(number)
-            if not name.endswith(".py") or len(texts) >= _MAX_SOURCES:
-                continue
-            try:
-                data = yield from archive.record_task(number, min(left, _MAX_SOURCE_NBYTES))
-                left -= len(data)
-                texts[name.removeprefix(prefix)] = Text(data.decode("utf-8", "replace"), "source")
-            except ViewerError as error:
-                texts[name.removeprefix(prefix)] = Problem(str(error))
-        return texts
 
     def _note_archive(self) -> None:
         directory, facts = self.directory, self.facts

@@ -1,22 +1,20 @@
-"""A zip archive, and which kind of checkpoint is in it.
-
-All kinds share one signature and one directory, so the directory is read once and then decides.
-"""
+"""A zip archive as a container of records: opened, and its records read one by one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viewer.checkpoint.document import Checkpoint
-from viewer.errors import LimitExceeded, MalformedFile, NotACheckpoint
-from viewer.formats.inflate import inflate_task
+from viewer.errors import LimitExceeded, MalformedFile
+from viewer.formats.byte_source import ByteSource
+from viewer.formats.inflate import inflate_task, unbzip_task
 from viewer.formats.limits import Limits
 from viewer.formats.pickle_stream import ByteRange, BytesRange, FilePart
+from viewer.formats.reading import Part, PartReader, Reading
 from viewer.formats.sniff import is_stranger
-from viewer.formats.source import FileSource
 from viewer.formats.zip_directory import ZipDirectory, read_directory
 from viewer.formats.zip_end import has_directory
 from viewer.formats.zip_format import (
+    BZIP2_METHOD,
     DEFLATE_METHOD,
     ENCRYPTED_FLAGS,
     END_SIGNATURE,
@@ -41,7 +39,7 @@ class ZipArchive:
         The walk over the records where the directory is missing; None where the directory was read.
     """
 
-    source: FileSource
+    source: ByteSource
     limits: Limits
     directory: ZipDirectory
     scan: RecordScan | None = None
@@ -74,7 +72,7 @@ class ZipArchive:
                 path=source.path,
                 advice="Unpack the archive with its password first",
             )
-        if method not in (STORED_METHOD, DEFLATE_METHOD):
+        if method not in (STORED_METHOD, DEFLATE_METHOD, BZIP2_METHOD):
             raise MalformedFile(
                 f"the record {name!r} is compressed with {method_name(method)}, which torch does not use",
                 path=source.path,
@@ -90,6 +88,8 @@ class ZipArchive:
                 f"the record {name!r} would inflate to {unpacked:,} bytes, more than the {max_inflated:,} allowed",
                 path=source.path,
             )
+        if method == BZIP2_METHOD:
+            return BytesRange((yield from unbzip_task(source, start, packed, unpacked)))
         return BytesRange((yield from inflate_task(source, start, packed, unpacked)))
 
     def record_task(self, number: int, max_nbytes: int) -> Task[bytes]:
@@ -115,34 +115,32 @@ class ZipArchive:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class ZipReader:
+class ZipReader(PartReader):
     """Reads every zip archive that holds a checkpoint.
 
-    Attributes
+    Parameters
     ----------
     behind_junk
-        True to accept a file that only ends as a zip archive does, False for one that begins so.
+        True to accept a source that only ends as a zip archive does, False for one that begins so.
     """
 
-    name: str = "zip"
-    behind_junk: bool = False
+    def __init__(self, name: str = "zip", *, behind_junk: bool = False) -> None:
+        self.name = name
+        self._behind_junk = behind_junk
 
-    def sniff(self, head: bytes, source: FileSource) -> bool:
-        if self.behind_junk:
+    def sniff(self, head: bytes, source: ByteSource) -> bool:
+        if self._behind_junk:
             return not is_stranger(head) and has_directory(source)
         return head.startswith((LOCAL_SIGNATURE, END_SIGNATURE))
 
-    def read(self, source: FileSource, limits: Limits) -> Task[Checkpoint]:
-        from viewer.formats.torch_zip import checkpoint_task, top_folders
+    def part_task(self, source: ByteSource, reading: Reading) -> Task[Part]:
+        from viewer.formats.zip_kinds import zip_part_task  # the kinds know the archive, not the reverse
 
-        archive = yield from open_archive_task(source, limits)
-        if not top_folders(archive.directory):
-            raise _without_checkpoint(archive)
-        return (yield from checkpoint_task(archive))
+        archive = yield from open_archive_task(source, reading.limits)
+        return (yield from zip_part_task(archive, reading))
 
 
-def open_archive_task(source: FileSource, limits: Limits) -> Task[ZipArchive]:
+def open_archive_task(source: ByteSource, limits: Limits) -> Task[ZipArchive]:
     """Read the directory, or else walk the records until the first pickle."""
     yield Progress(0, source.nbytes)
     try:
@@ -159,37 +157,3 @@ def open_archive_task(source: FileSource, limits: Limits) -> Task[ZipArchive]:
             ) from error
         scan.directory.warnings.append(error.fault)
         return ZipArchive(source, limits, scan.directory, scan)
-
-
-def _without_checkpoint(archive: ZipArchive) -> NotACheckpoint | MalformedFile:
-    path, names = archive.source.path, archive.directory.names
-    if archive.scan is not None:
-        return MalformedFile(
-            "this zip archive is incomplete, and its data.pkl, which says what it holds, is not in the part that is "
-            f"there ({archive.source.nbytes:,} bytes)",
-            path=path,
-            advice="Fetch the file again",
-        )
-    if not names:
-        return NotACheckpoint("not a checkpoint: this is an empty zip archive", path=path, advice="Fetch it again")
-    what, advice = _kind(names)
-    return NotACheckpoint(f"not a checkpoint: this is {what}, without data.pkl", path=path, advice=advice)
-
-
-def _kind(names: list[str]) -> tuple[str, str]:
-    """What an archive without data.pkl is, from the names of its records."""
-    tails = {name.rpartition("/")[2] for name in names}
-    if all(name.endswith(".npy") for name in names):
-        return "a NumPy archive (.npz)", "Load it with numpy.load and save it with torch.save"
-    if any(name.endswith(".data/extern_modules") for name in names):
-        return "a torch.package archive", "Load it with torch.package and save its state_dict with torch.save"
-    if tails & {"archive_format", "serialized_exported_program.json"}:
-        return "an exported program (.pt2)", "Load it with torch.export.load and save its state_dict with torch.save"
-    if "[Content_Types].xml" in tails:
-        return "an office document", "Choose the checkpoint file instead"
-    inside = [name for name in names if name.endswith((".pth", ".pt", ".ckpt", ".bin", ".safetensors", ".pkl"))]
-    if inside:
-        shown = ", ".join(inside[:3]) + (" …" if len(inside) > 3 else "")
-        return f"a zip archive that contains {shown}", "Unpack it and open these files"
-    shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-    return f"a zip archive of other files ({shown})", "Unpack it and open what is in it"

@@ -16,8 +16,8 @@ from itertools import islice
 from typing import Final
 
 from viewer.errors import LimitExceeded, MalformedFile
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.limits import Limits
-from viewer.formats.source import FileSource
 from viewer.formats.zip_end import EndRecord, end_records, place_of_directory
 from viewer.formats.zip_format import (
     CENTRAL_NBYTES,
@@ -126,7 +126,7 @@ class ZipDirectory:
             self.warnings.append(f"{len(self.duplicates) - _TOLD_NAMES:,} further names are stored twice or more")
 
 
-def read_directory(source: FileSource, limits: Limits) -> ZipDirectory:
+def read_directory(source: ByteSource, limits: Limits) -> ZipDirectory:
     """Find and parse the directory.
 
     Raises
@@ -155,7 +155,7 @@ def read_directory(source: FileSource, limits: Limits) -> ZipDirectory:
     )
 
 
-def _settle_prefix(source: FileSource, directory: ZipDirectory, shift: int) -> None:
+def _settle_prefix(source: ByteSource, directory: ZipDirectory, shift: int) -> None:
     """Find out whether bytes before the archive shift all offsets, or only the directory's own offset is wrong."""
     if shift == 0 or not directory.header:
         return
@@ -180,7 +180,7 @@ def _settle_prefix(source: FileSource, directory: ZipDirectory, shift: int) -> N
         directory.warnings.append(f"{-prefix:,} bytes at the start of the zip archive are missing")
 
 
-def _parse(source: FileSource, start: int, end: EndRecord, limits: Limits) -> ZipDirectory:
+def _parse(source: ByteSource, start: int, end: EndRecord, limits: Limits) -> ZipDirectory:
     if end.nbytes > _MAX_DIRECTORY_NBYTES:
         raise LimitExceeded(f"its zip directory claims {end.nbytes:,} bytes", path=source.path)
     data = source.read(start, end.nbytes)
@@ -254,7 +254,7 @@ def _take_run(directory: ZipDirectory, data: bytes, at: int, name_n: int, most: 
     return count
 
 
-def _zip64_sizes(source: FileSource, extra: bytes, packed: int, unpacked: int, header: int) -> tuple[int, int, int]:
+def _zip64_sizes(source: ByteSource, extra: bytes, packed: int, unpacked: int, header: int) -> tuple[int, int, int]:
     """The 64-bit values of the extra field, which holds only those that are all ones in the record itself."""
     values = zip64_values(extra)
     needed = sum(value == U32 for value in (unpacked, packed, header))
@@ -271,7 +271,7 @@ def _zip64_sizes(source: FileSource, extra: bytes, packed: int, unpacked: int, h
     return packed, unpacked, header
 
 
-def _broken(source: FileSource, offset: int) -> MalformedFile:
+def _broken(source: ByteSource, offset: int) -> MalformedFile:
     return MalformedFile(
         f"the zip directory breaks off at byte {offset:,}",
         path=source.path,

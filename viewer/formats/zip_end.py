@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from viewer.errors import MalformedFile
-from viewer.formats.source import FileSource
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.zip_format import (
     CENTRAL_NBYTES,
     CENTRAL_SIGNATURE,
@@ -40,7 +40,7 @@ class EndRecord:
     junk: int
 
 
-def end_records(source: FileSource) -> Iterator[EndRecord]:
+def end_records(source: ByteSource) -> Iterator[EndRecord]:
     """Every place that can be the end record, the likely ones first.
 
     An archive comment may hold the signature of an end record, so one whose comment reaches exactly to the end of the
@@ -63,7 +63,7 @@ def end_records(source: FileSource) -> Iterator[EndRecord]:
         yield _with_zip64(source, end)
 
 
-def _with_zip64(source: FileSource, end: EndRecord) -> EndRecord:
+def _with_zip64(source: ByteSource, end: EndRecord) -> EndRecord:
     """The same with the numbers of the zip64 end record, where there is one; torch always writes one."""
     at = end.position - _LOCATOR.size
     if at < 0:
@@ -80,7 +80,7 @@ def _with_zip64(source: FileSource, end: EndRecord) -> EndRecord:
     return end
 
 
-def place_of_directory(source: FileSource, end: EndRecord) -> int:
+def place_of_directory(source: ByteSource, end: EndRecord) -> int:
     """Where the directory really begins."""
     if end.nbytes == 0 and end.count == 0:
         return end.position
@@ -96,7 +96,7 @@ def place_of_directory(source: FileSource, end: EndRecord) -> int:
     )
 
 
-def has_directory(source: FileSource) -> bool:
+def has_directory(source: ByteSource) -> bool:
     """True where a zip directory stands at the end of the file, whatever the file begins with."""
     for end in end_records(source):
         try:

@@ -12,6 +12,7 @@ from typing import Final
 
 STORED_METHOD: Final = 0
 DEFLATE_METHOD: Final = 8
+BZIP2_METHOD: Final = 12
 METHOD_NAMES: Final = {1: "shrink", 6: "implode", 9: "deflate64", 12: "bzip2", 14: "lzma", 93: "zstd", 95: "xz"}
 
 FLAG_ENCRYPTED: Final = 0x0001

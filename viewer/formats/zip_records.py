@@ -16,7 +16,7 @@ from operator import lt
 from typing import Final
 
 from viewer.errors import MalformedFile
-from viewer.formats.source import FileSource
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.zip_directory import ZipDirectory
 from viewer.formats.zip_format import (
     DEFLATE_METHOD,
@@ -74,13 +74,13 @@ class Layout:
     usual: bool
 
 
-def layout_of(source: FileSource, directory: ZipDirectory) -> Layout:
+def layout_of(source: ByteSource, directory: ZipDirectory) -> Layout:
     """Look over all records of an archive: once, for any number of `locate_task`."""
     return Layout(_limits(directory, source.nbytes), _is_usual(directory))
 
 
 def locate_task(
-    source: FileSource, directory: ZipDirectory, layout: Layout, wanted: Iterable[int]
+    source: ByteSource, directory: ZipDirectory, layout: Layout, wanted: Iterable[int]
 ) -> Task[RecordRanges]:
     """Read the local headers of the records `wanted` and check them; yields every few thousand records."""
     order = sorted(wanted, key=directory.header.__getitem__)
@@ -151,7 +151,7 @@ def _examine(directory: ZipDirectory, number: int, head: bytes, same_name: bool)
     return ""
 
 
-def locate(source: FileSource, directory: ZipDirectory, number: int) -> tuple[int, str]:
+def locate(source: ByteSource, directory: ZipDirectory, number: int) -> tuple[int, str]:
     """Where the data of one record begin, and a warning or "".
 
     For records that a person is shown in any case because torch reads them as leniently: only what makes reading

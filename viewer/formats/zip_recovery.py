@@ -12,8 +12,8 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
+from viewer.formats.byte_source import ByteSource
 from viewer.formats.limits import Limits
-from viewer.formats.source import FileSource
 from viewer.formats.zip_directory import ZipDirectory
 from viewer.formats.zip_format import (
     CENTRAL_SIGNATURE,
@@ -59,7 +59,7 @@ class RecordScan:
         Offset of bytes that are no record, behind which none is looked for; None where there are none.
     """
 
-    def __init__(self, source: FileSource, limits: Limits) -> None:
+    def __init__(self, source: ByteSource, limits: Limits) -> None:
         self._source = source
         self._limits = limits
         self.directory = ZipDirectory(end=source.nbytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import ge
 
 from viewer.checkpoint.tensors import DEFLATED, STORED, StorageTable
@@ -15,19 +15,25 @@ from viewer.task import Task
 
 
 def place_storages_task(
-    archive: ZipArchive, storages: StorageTable, by_key: Mapping[str, int], prefix: str, big_endian: bool
+    archive: ZipArchive,
+    storages: StorageTable,
+    by_key: Mapping[str, int],
+    prefix: str,
+    big_endian: bool,
+    *,
+    suffix: str = "",
 ) -> Task[list[int]]:
     """Give each storage the checked byte range of its record, or the reason why it has none; returns the records.
 
     Parameters
     ----------
     by_key
-        Storage number by the key under which the pickle names it; the record is `prefix` + key.
+        Storage number by the key under which the pickle names it; the record is `prefix` + key + `suffix`.
     """
     directory = archive.directory
     find = directory.by_name.get
     numbers = list(by_key.values())
-    records = [find(prefix + key) for key in by_key]
+    records = [find(prefix + key + suffix) for key in by_key]
     present = [record for record in records if record is not None]
     ranges = yield from locate_task(archive.source, directory, archive.layout, present)
     if big_endian:
@@ -39,12 +45,28 @@ def place_storages_task(
         longer = 0
         for number, record in zip(numbers, records, strict=True):
             if record is None:
-                storages.problem[number] = f"its record {prefix}{storages.key[number]} is missing"
+                storages.problem[number] = f"its record {prefix}{storages.key[number]}{suffix} is missing"
             else:
                 longer += _place_one(storages, number, directory, record, ranges, record == cut)
+    _note_checksums(storages, numbers, directory, records)
     if longer:
         directory.warnings.append(f"{longer:,} records are longer than the storages that they hold")
     return present
+
+
+def _note_checksums(
+    storages: StorageTable, numbers: list[int], directory: ZipDirectory, records: Sequence[int | None]
+) -> None:
+    """Keep the checksums of records that are as long as their storages.
+
+    Zero is what torch writes when it is told not to compute them (`torch.serialization.set_crc32_options`).
+    """
+    crc, unpacked, nbytes = directory.crc, directory.unpacked, storages.nbytes
+    storages.crc.update(
+        (number, crc[record])
+        for number, record in zip(numbers, records, strict=True)
+        if record is not None and crc[record] and unpacked[record] == nbytes[number]
+    )
 
 
 def _place_all(
