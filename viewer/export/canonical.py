@@ -21,8 +21,8 @@ from viewer.formats.content import Content, content_task
 from viewer.task import Task
 
 FOLDER = "archive/"
-_FORM = b"form 1\n"
-_FORM_WITH_STRIDES = b"form 1 strides\n"
+FORM = b"form 1\n"
+FORM_WITH_STRIDES = b"form 1 strides\n"
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ def _zip_records(
 ) -> list[ZipRecord]:
     heads = (
         ("data.pkl", pickle),
-        (".canonical", _FORM_WITH_STRIDES if options.keep_strides else _FORM),
+        (".canonical", FORM_WITH_STRIDES if options.keep_strides else FORM),
         ("byteorder", b"little"),
         ("version", b"3\n"),
     )
