@@ -47,6 +47,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "diff", "viewer.cli.diff", "compare two checkpoints, or two parts of one: what changed, where, by how much"
     ),
+    Command("export", "viewer.cli.export", "write the canonical form: same content, same bytes"),
+    Command("digest", "viewer.cli.digest", "print the name of a content: the SHA-256 of its canonical form"),
+    Command("verify", "viewer.cli.verify", "read all of a file: is it whole, and is it canonical"),
+    Command("explain", "viewer.cli.explain", "say why two files differ in bytes, and whether their content does"),
     Command("optimizer", "viewer.cli.optimizer", "print the optimizers by parameter name: groups, steps and moments"),
     Command("check", "viewer.cli.check", "look for what goes wrong when training goes on from a checkpoint"),
 )

@@ -18,6 +18,7 @@ from typing import Final
 from viewer.report.wording import printable
 
 EXIT_DONE: Final = 0
+EXIT_FOUND: Final = 1
 EXIT_TROUBLE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 EXIT_PIPE_CLOSED: Final = 141

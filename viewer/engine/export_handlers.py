@@ -1,0 +1,57 @@
+"""Which task answers which request of the save lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from viewer.checkpoint.document import Checkpoint
+from viewer.engine.export_requests import Explain, Export, NameContent, PlanExport, Verify
+from viewer.engine.protocol import Request
+from viewer.task import Task
+
+
+def plan_export(request: PlanExport, checkpoint: Checkpoint) -> Task[Any]:
+    from viewer.export.save import check_sources, plan_task
+
+    check_sources(checkpoint.files)
+    return (yield from plan_task(checkpoint.path, request.options))
+
+
+def export(request: Export, checkpoint: Checkpoint) -> Task[Any]:
+    from viewer.export.save import export_task
+
+    return export_task(checkpoint.path, request.target, request.options, force=request.force, opened=checkpoint.files)
+
+
+def name_content(request: NameContent, checkpoint: Checkpoint) -> Task[Any]:
+    from viewer.export.digest import digest_task
+    from viewer.export.save import check_sources
+
+    check_sources(checkpoint.files)
+    return (yield from digest_task(checkpoint.path, tensors=request.tensors))
+
+
+def verify(_request: Verify, checkpoint: Checkpoint) -> Task[Any]:
+    from viewer.export.save import check_sources
+    from viewer.export.verify import verify_task
+
+    check_sources(checkpoint.files)
+    return (yield from verify_task(checkpoint.path))
+
+
+def explain(_request: Explain, a: Checkpoint, b: Checkpoint) -> Task[Any]:
+    from viewer.export.explain import explain_task
+    from viewer.export.save import check_sources
+
+    check_sources([*a.files, *b.files])
+    return (yield from explain_task(a.path, b.path))
+
+
+EXPORT_HANDLERS: Final[Mapping[type[Request], Callable[..., Task[Any]]]] = {
+    PlanExport: plan_export,
+    Export: export,
+    NameContent: name_content,
+    Verify: verify,
+    Explain: explain,
+}
