@@ -7,7 +7,15 @@ from pathlib import Path
 
 from viewer.checkpoint.nodes import Kind, NodeTable
 from viewer.checkpoint.paths import format_path, resolve_path
-from viewer.checkpoint.tensors import StorageRef, StorageTable, TensorRef, TensorTable, storage_at, tensor_at
+from viewer.checkpoint.tensors import (
+    Assembly,
+    StorageRef,
+    StorageTable,
+    TensorRef,
+    TensorTable,
+    storage_at,
+    tensor_at,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,8 @@ class Checkpoint:
         Further facts by name ("byte order", "format version", "serialization id" …), in the order to show them.
     blobs
         Bytes of INLINE storages. Only the process that read the file has them.
+    chunks
+        How CHUNKED storages are put together; there, too.
     """
 
     path: Path
@@ -80,6 +90,7 @@ class Checkpoint:
     warnings: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     blobs: list[bytes] = field(default_factory=list)
+    chunks: list[Assembly] = field(default_factory=list)
 
     @property
     def nbytes(self) -> int:
@@ -109,5 +120,5 @@ class Checkpoint:
         return resolve_path(self.nodes, path)
 
     def without_blobs(self) -> Checkpoint:
-        """The same, sharing all columns, without the bytes: what the window is given."""
-        return replace(self, blobs=[])
+        """The same, sharing all columns, without what only reading values needs: what the window is given."""
+        return replace(self, blobs=[], chunks=[])

@@ -9,16 +9,17 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from viewer.checkpoint.document import Checkpoint, FileFacts, GlobalUse
 from viewer.checkpoint.nodes import Key, Kind, NodeTable
-from viewer.checkpoint.tensors import INLINE, NO_STORAGE, StorageTable, TensorTable
+from viewer.checkpoint.tensors import CHUNKED, INLINE, NO_STORAGE, Assembly, StorageTable, TensorTable
 from viewer.errors import LimitExceeded
 from viewer.formats.limits import LIMITS, Limits
 
+_TENSOR: Final = int(Kind.TENSOR)
 _TENSOR_NUMBERS: Final = ("scales", "zero_points")
 """Facts in `TensorTable.extra` that may be the number of another tensor."""
 
@@ -63,8 +64,9 @@ class _Base:
     checkpoint: Checkpoint
     tensor: int
     storage: int
+    has_links: bool
     numbers: dict[int, int] = field(default_factory=dict)
-    """New node number by the part's own."""
+    """New node number by the part's own, where it has links."""
 
 
 class Composer:
@@ -76,6 +78,7 @@ class Composer:
         self.tensors = TensorTable()
         self.storages = StorageTable()
         self.blobs: list[bytes] = []
+        self.chunks: list[Assembly] = []
         self.warnings: list[str] = []
         self._globals: Counter[tuple[str, str, bool]] = Counter()
         self._parts: list[_Base] = []
@@ -88,10 +91,13 @@ class Composer:
         label
             What the part is called in its warnings; nothing where it speaks for the whole.
         """
-        base = _Base(checkpoint, len(self.tensors), len(self.storages))
+        has_links = Kind.LINK in checkpoint.nodes.kind
+        base = _Base(checkpoint, len(self.tensors), len(self.storages), has_links)
         self._parts.append(base)
         _append_tensors(self.tensors, checkpoint.tensors, base.storage)
-        _append_storages(self.storages, checkpoint.storages, len(self.files), len(self.blobs))
+        moves = {INLINE: len(self.blobs), CHUNKED: len(self.chunks)}
+        _append_storages(self.storages, checkpoint.storages, len(self.files), moves)
+        self.chunks += [_moved(assembly, base.storage) for assembly in checkpoint.chunks]
         self.files += checkpoint.files
         self.blobs += checkpoint.blobs
         self.warnings += [f"{label}: {warning}" if label else warning for warning in checkpoint.warnings]
@@ -115,75 +121,104 @@ class Composer:
             warnings=self.warnings,
             facts=dict(facts),
             blobs=self.blobs,
+            chunks=self.chunks,
         )
 
     def _grow(self, root: Twig) -> NodeTable:
         """Breadth first, so that children are consecutive and come after their parents."""
-        nodes = NodeTable()
-        type_ids: dict[str, int] = {}
-        level: list[Twig] = []
-        links: list[tuple[int, _Base, int]] = []
-
-        def append(key: Key, twig: Twig, parent: int) -> None:
-            number = len(nodes.kind)
-            if number >= self.limits.nodes:
-                raise LimitExceeded(
-                    f"the files hold more than {self.limits.nodes:,} entries together", advice="Open them one by one"
-                )
-            kind, type_name, value = self._row(twig)
-            if isinstance(twig, Graft):
-                base = self._parts[twig.part]
-                base.numbers.setdefault(twig.node, number)
-                if kind == Kind.LINK and isinstance(value, int):
-                    links.append((number, base, value))
-            nodes.kind.append(kind)
-            nodes.type_id.append(type_ids.setdefault(type_name, len(type_ids)))
-            nodes.parent.append(parent)
-            nodes.first_child.append(0)
-            nodes.n_children.append(0)
-            nodes.key.append(key)
-            nodes.value.append(value)
-            level.append(twig)
-
-        append("", root, -1)
+        rows = _Rows(self._parts, self.limits)
+        rows.append("", root, -1)
         at = 0
-        while at < len(level):
-            twig = level[at]
-            first = len(nodes.kind)
+        while at < len(rows.open):
+            number, twig = rows.open[at]
+            first = len(rows.kinds)
             if isinstance(twig, Branch):
                 for key, child in twig.children.items():
-                    append(key, child, at)
+                    rows.append(key, child, number)
             elif isinstance(twig, Graft):
                 theirs = self._parts[twig.part].checkpoint.nodes
                 for node in theirs.children(twig.node):
-                    append(theirs.key[node], Graft(twig.part, node), at)
-            if len(nodes.kind) > first:
-                nodes.first_child[at] = first
-                nodes.n_children[at] = len(nodes.kind) - first
+                    rows.append(theirs.key[node], Graft(twig.part, node), number)
+            rows.families.append((number, first, len(rows.kinds) - first))
             at += 1
-        nodes.types = list(type_ids)
-        for number, base, target in links:
+        return rows.table()
+
+
+class _Rows:
+    """The columns of the new tree as lists: those are the fastest to extend by one entry."""
+
+    def __init__(self, parts: list[_Base], limits: Limits) -> None:
+        self.parts = parts
+        self.limits = limits
+        self.kinds: list[int] = []
+        self.types: list[int] = []
+        self.parents: list[int] = []
+        self.keys: list[Key] = []
+        self.values: list[object] = []
+        self.families: list[tuple[int, int, int]] = []  # parent, first child, how many
+        self.open: list[tuple[int, Twig]] = []  # nodes that have children, in order
+        self.type_ids: dict[str, int] = {}
+        self.links: list[tuple[int, _Base, int]] = []  # node, whose, and the part's own number of the target
+
+    def append(self, key: Key, twig: Twig, parent: int) -> None:
+        number = len(self.kinds)
+        if number >= self.limits.nodes:
+            raise LimitExceeded(
+                f"the files hold more than {self.limits.nodes:,} entries together", advice="Open them one by one"
+            )
+        value: object
+        if isinstance(twig, Graft):
+            base, node = self.parts[twig.part], twig.node
+            theirs = base.checkpoint.nodes
+            kind, value, type_name = theirs.kind[node], theirs.value[node], theirs.types[theirs.type_id[node]]
+            if kind == _TENSOR:
+                assert isinstance(value, int)
+                value += base.tensor
+            elif kind == Kind.STORAGE:
+                assert isinstance(value, int)
+                value += base.storage
+            elif kind == Kind.LINK:
+                assert isinstance(value, int)
+                self.links.append((number, base, value))
+            if base.has_links:
+                base.numbers.setdefault(node, number)
+            if theirs.n_children[node]:
+                self.open.append((number, twig))
+        elif isinstance(twig, Branch):
+            kind, value, type_name = twig.kind, None, twig.type_name
+            if twig.children:
+                self.open.append((number, twig))
+        else:
+            kind, value, type_name = twig.kind, twig.value, twig.type_name
+        self.kinds.append(kind)
+        self.types.append(self.type_ids.setdefault(type_name, len(self.type_ids)))
+        self.parents.append(parent)
+        self.keys.append(key)
+        self.values.append(value)
+
+    def table(self) -> NodeTable:
+        for number, base, target in self.links:
             moved = base.numbers.get(target)
             if moved is None:
-                nodes.kind[number] = Kind.PROBLEM
-                nodes.value[number] = "shared with a part of the file that is not shown here"
+                self.kinds[number] = Kind.PROBLEM
+                self.values[number] = "shared with a part of the file that is not shown here"
             else:
-                nodes.value[number] = moved
-        return nodes
-
-    def _row(self, twig: Twig) -> tuple[int, str, object]:
-        if isinstance(twig, Branch):
-            return twig.kind, twig.type_name, None
-        if isinstance(twig, Leaf):
-            return twig.kind, twig.type_name, twig.value
-        base = self._parts[twig.part]
-        theirs = base.checkpoint.nodes
-        kind, value = theirs.kind[twig.node], theirs.value[twig.node]
-        if kind == Kind.TENSOR and isinstance(value, int):
-            value += base.tensor
-        elif kind == Kind.STORAGE and isinstance(value, int):
-            value += base.storage
-        return kind, theirs.type_name(twig.node), value
+                self.values[number] = moved
+        count = len(self.kinds)
+        first_child, n_children = array("q", bytes(8 * count)), array("q", bytes(8 * count))
+        for parent, first, number in self.families:
+            first_child[parent] = first
+            n_children[parent] = number
+        return NodeTable(
+            kind=array("B", self.kinds),
+            type_id=array("L", self.types),
+            parent=array("q", self.parents),
+            first_child=first_child,
+            n_children=n_children,
+            key=self.keys,
+            value=self.values,
+            types=list(self.type_ids),
+        )
 
 
 def _append_tensors(whole: TensorTable, part: TensorTable, first_storage: int) -> None:
@@ -204,7 +239,10 @@ def _append_tensors(whole: TensorTable, part: TensorTable, first_storage: int) -
         whole.extra[number + base] = moved
 
 
-def _append_storages(whole: StorageTable, part: StorageTable, first_file: int, first_blob: int) -> None:
+def _append_storages(
+    whole: StorageTable, part: StorageTable, first_file: int, offset_moves: Mapping[int, int]
+) -> None:
+    """Append the columns; `offset_moves` has, by encoding, what an offset that is no place in a file moves by."""
     base = len(whole)
     whole.key += part.key
     whole.dtype += part.dtype
@@ -212,8 +250,17 @@ def _append_storages(whole: StorageTable, part: StorageTable, first_file: int, f
     whole.location += part.location
     whole.encoding += part.encoding
     whole.file += array("L", [file + first_file for file in part.file])
-    blob_moves = [first_blob if encoding == INLINE else 0 for encoding in part.encoding]
-    whole.offset += array("q", [at + move for at, move in zip(part.offset, blob_moves, strict=True)])
+    if any(part.encoding.count(encoding) for encoding in offset_moves):
+        moves = [offset_moves.get(encoding, 0) for encoding in part.encoding]
+        whole.offset += array("q", [at + move for at, move in zip(part.offset, moves, strict=True)])
+    else:
+        whole.offset += part.offset
     whole.length += part.length
     whole.big_endian += part.big_endian
     whole.problem.update({number + base: problem for number, problem in part.problem.items()})
+    whole.crc.update({number + base: crc for number, crc in part.crc.items()})
+
+
+def _moved(assembly: Assembly, first_storage: int) -> Assembly:
+    pieces = tuple(replace(piece, storage=piece.storage + first_storage) for piece in assembly.pieces)
+    return replace(assembly, pieces=pieces)

@@ -10,10 +10,12 @@ from typing import Final, Protocol
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.errors import LimitExceeded, NotACheckpoint, ViewerError
+from viewer.formats.folders import folder_of, folder_task
 from viewer.formats.limits import LIMITS, Limits
 from viewer.formats.numpy_files import NpyReader
 from viewer.formats.raw_pickle import RawPickleReader
 from viewer.formats.safetensors import SafetensorsReader
+from viewer.formats.sharded import IndexReader
 from viewer.formats.sniff import HEAD_NBYTES, refuse
 from viewer.formats.source import FileSource
 from viewer.formats.tar_archive import TarReader
@@ -47,6 +49,7 @@ READERS: Final[tuple[Reader, ...]] = (
     CompressedReader(),
     TarReader(),
     SafetensorsReader(),
+    IndexReader(),
     ZipReader(name="zip behind other bytes", behind_junk=True),
     RawPickleReader(),
 )
@@ -56,11 +59,20 @@ READERS: Final[tuple[Reader, ...]] = (
 def open_task(path: str | os.PathLike[str], limits: Limits = LIMITS) -> Task[Checkpoint]:
     """Read the structure of a checkpoint; no tensor data is read and nothing that the file names is imported.
 
+    Parameters
+    ----------
+    path
+        A file, or a folder that holds a checkpoint in several files.
+
     Raises
     ------
     ViewerError
         When nothing can be shown. It names the file.
     """
+    folder = folder_of(path)
+    if folder is not None:
+        with _collector_resting():
+            return (yield from folder_task(folder, limits))
     with FileSource(path) as source, _collector_resting():
         yield Progress(0, source.nbytes)
         try:

@@ -9,24 +9,25 @@ points elsewhere is refused name by name.
 from __future__ import annotations
 
 import re
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Key, Kind
+from viewer.checkpoint.tensors import numel_of
 from viewer.errors import MalformedFile, ViewerError
 from viewer.formats.bounded_json import read_json_object
 from viewer.formats.compose import Branch, Composer, Graft, Leaf, Twig
+from viewer.formats.folders import INDEX_SUFFIX, leaves_folder, some
 from viewer.formats.limits import Limits
 from viewer.formats.safetensors import METADATA
+from viewer.formats.sniff import HEAD_NBYTES
 from viewer.formats.source import FileSource
 from viewer.task import Progress, Task
 
-INDEX_SUFFIX: Final = ".index.json"
 _WEIGHT_MAP: Final = re.compile(rb'"weight_map"\s*:')
 _SHARD_SUFFIXES: Final = (".safetensors", ".bin", ".pt", ".pth")
-_NAMED: Final = 5
-"""Names spelled out in one warning."""
 
 
 class IndexReader:
@@ -73,24 +74,25 @@ def _shard_task(composer: Composer, folder: Path, shard: str, limits: Limits) ->
     """Open one shard; returns its part, or the sentence for its rows."""
     from viewer.formats.opening import open_task  # opening knows this reader, so it can't be imported above
 
-    if _leaves_folder(shard):
+    if leaves_folder(shard):
         return f"the index points outside its folder ({shard}); only files beside the index are read"
     path = folder / shard
     if not path.exists():
         return f"missing: {shard} not found beside the index"
+    if path.is_dir():
+        return f"{shard} is a folder"
     try:
+        if _is_index(path):  # which could name this one, or a thousand others
+            return f"{shard} is an index itself"
         checkpoint = yield from open_task(path, limits)
     except ViewerError as error:
         return str(error)
     return composer.add(checkpoint, shard)
 
 
-def _leaves_folder(shard: str) -> bool:
-    """By its text alone: a link in the folder may lead elsewhere, as in a download cache."""
-    if "\\" in shard or PureWindowsPath(shard).drive or "\0" in shard:
-        return True
-    path = PurePosixPath(shard)
-    return path.is_absolute() or ".." in path.parts or not path.parts
+def _is_index(path: Path) -> bool:
+    with FileSource(path) as source:
+        return IndexReader().sniff(source.read(0, min(source.nbytes, HEAD_NBYTES)), source)
 
 
 def _names_of(composer: Composer, part: int) -> dict[Key, int]:
@@ -127,14 +129,14 @@ def _tree(
                 disagreeing.append(f"{key} again in {shard}")
     absent = [name for name, twig in members.items() if isinstance(twig, Leaf) and "disagree" in str(twig.value)]
     if disagreeing:
-        composer.warnings.append(f"index and files disagree: not in the index: {_some(disagreeing)}")
+        composer.warnings.append(f"index and files disagree: not in the index: {some(disagreeing)}")
     if absent:
         composer.warnings.append(
-            f"index and files disagree: not in the shards: {_some([str(name) for name in absent])}"
+            f"index and files disagree: not in the shards: {some([str(name) for name in absent])}"
         )
     lost = [f"{shard} ({part})" for shard, part in opened.items() if isinstance(part, str)]
     if lost:
-        composer.warnings.append(f"{len(lost):,} of {len(opened):,} shards cannot be shown: {_some(lost)}")
+        composer.warnings.append(f"{len(lost):,} of {len(opened):,} shards cannot be shown: {some(lost)}")
     return Branch(members, "state_dict", Kind.MAPPING)
 
 
@@ -145,7 +147,7 @@ def _warn_of_strays(composer: Composer, folder: Path, shards: set[str]) -> None:
         return  # the folder may be executable but not readable; the shards have been opened by name
     stray = [name for name in names if name not in shards]
     if stray:
-        composer.warnings.append(f"in the folder but not in the index, so not shown: {_some(stray)}")
+        composer.warnings.append(f"in the folder but not in the index, so not shown: {some(stray)}")
 
 
 def _check_total(composer: Composer, index: dict[str, object], root: Branch) -> None:
@@ -155,12 +157,11 @@ def _check_total(composer: Composer, index: dict[str, object], root: Branch) -> 
         return
     found = 0
     for twig in root.children.values():
-        if isinstance(twig, Graft):
-            tensor = composer.part(twig.part).tensor_of_node(twig.node)
-            found += 0 if tensor is None else tensor.nbytes
+        if not isinstance(twig, Graft):
+            continue
+        part = composer.part(twig.part)
+        number = part.nodes.value[twig.node]
+        if part.nodes.kind[twig.node] == Kind.TENSOR and isinstance(number, int):
+            found += numel_of(part.tensors.shape[number]) * DTYPES[part.tensors.dtype[number]].itemsize
     if found != promised:
         composer.warnings.append(f"the index promises {promised:,} bytes of tensors, the shards here hold {found:,}")
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" … ({len(names):,})" if len(names) > _NAMED else "")

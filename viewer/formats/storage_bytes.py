@@ -11,13 +11,17 @@ from types import TracebackType
 from typing import Self
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.tensors import DEFLATED, INLINE, STORED, StorageRef
+from viewer.checkpoint.tensors import CHUNKED, DEFLATED, INLINE, STORED, StorageRef
 from viewer.errors import MalformedFile, ViewerError
 from viewer.formats.inflate import InflatedStorage
+from viewer.formats.pieces import AssemblyReader
 from viewer.formats.source import FileSource, changed_since
 
 _KEPT_STREAMS = 4
 """Deflated storages that are read at a time; each keeps up to 16 MiB of inflated blocks."""
+
+_KEPT_FILES = 64
+"""Files that are open at a time; a process may have some hundreds, and models come in thousands of shards."""
 
 
 class StorageReader:
@@ -33,6 +37,7 @@ class StorageReader:
         self._checkpoint = checkpoint
         self._sources: dict[int, FileSource] = {}
         self._streams: dict[int, InflatedStorage] = {}
+        self._assemblies: dict[int, AssemblyReader] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -47,6 +52,7 @@ class StorageReader:
         """Close the files. No other thread may be reading."""
         with self._lock:
             self._streams.clear()
+            self._assemblies.clear()
             for source in self._sources.values():
                 source.close()
             self._sources.clear()
@@ -85,6 +91,8 @@ class StorageReader:
             self._stream(source, storage).read_into(offset, view)
         elif storage.encoding == INLINE:
             view[:] = self._blob(storage)[offset : offset + len(view)]
+        elif storage.encoding == CHUNKED:
+            self._assembly(storage).read_into(offset, view)
         else:
             raise MalformedFile(
                 storage.problem or f"storage {storage.key} cannot be read",
@@ -103,7 +111,28 @@ class StorageReader:
                     source.close()
                     raise changed
                 self._sources[number] = source
+                if len(self._sources) > _KEPT_FILES:
+                    # Not closed here: another thread may be reading. It closes itself when the last one lets go.
+                    del self._sources[next(iter(self._sources))]
             return source
+
+    def _assembly(self, storage: StorageRef) -> AssemblyReader:
+        with self._lock:
+            assembly = self._assemblies.get(storage.number)
+            if assembly is None:
+                chunks = self._checkpoint.chunks
+                if storage.offset >= len(chunks):
+                    raise ViewerError(
+                        f"where the pieces of storage {storage.key} lie is known to the process that opened the "
+                        "file, not to this one",
+                        path=self._checkpoint.path,
+                    )
+                assembly = AssemblyReader(chunks[storage.offset], self._read_piece)
+                self._assemblies = {storage.number: assembly}  # one is kept: tensors are read one after the other
+            return assembly
+
+    def _read_piece(self, storage: int, offset: int, view: memoryview) -> None:
+        self.read_into(self._checkpoint.storage(storage), offset, view)
 
     def _stream(self, source: FileSource, storage: StorageRef) -> InflatedStorage:
         with self._lock:

@@ -7,7 +7,7 @@ from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
-from viewer.checkpoint.tensors import numel_of
+from viewer.checkpoint.tensors import CHUNKED, numel_of
 from viewer.report.wording import padded, plural, printable, shortened, size_text, whole_number
 
 _TITLE_WIDTH: Final = 20
@@ -35,8 +35,10 @@ def _facts(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
         nbytes += count * DTYPES[dtype_code].itemsize
     yield "tensors", f"{whole_number(len(checkpoint.tensors))}, of {plural(numel, 'element')}"
     yield "bytes of tensors", size_text(nbytes)
-    stored = sum(checkpoint.storages.nbytes)
-    yield "storages", f"{whole_number(len(checkpoint.storages))}, of {size_text(stored)}"
+    storages = checkpoint.storages
+    # The bytes of a tensor in pieces are those of its pieces, which are storages too.
+    own = [nbytes for nbytes, encoding in zip(storages.nbytes, storages.encoding, strict=True) if encoding != CHUNKED]
+    yield "storages", f"{whole_number(len(own))}, of {size_text(sum(own))}"
     yield "safety", f"nothing was executed; {_named(checkpoint)}"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
-from viewer.checkpoint.tensors import DEFLATED, INLINE, STORED, StorageRef, TensorFlag, TensorRef
+from viewer.checkpoint.tensors import CHUNKED, DEFLATED, INLINE, STORED, StorageRef, TensorFlag, TensorRef
 from viewer.gui.format import (
     format_bytes,
     format_bytes_exact,
@@ -223,4 +223,6 @@ def _encoding_words(storage: StorageRef) -> str:
         return f"deflated to {format_percent(storage.length, storage.nbytes)}" if storage.nbytes else "deflated"
     if storage.encoding == INLINE:
         return "inside the pickle"
+    if storage.encoding == CHUNKED:
+        return "put together from pieces"
     return "unreadable"
