@@ -172,3 +172,10 @@ def assert_reads_as_torch(path: Path, expected: dict[str, torch.Tensor] | None =
 def swap(data: bytes, itemsize: int) -> bytes:
     """Each item's bytes in reverse order."""
     return b"".join(data[at : at + itemsize][::-1] for at in range(0, len(data), itemsize))
+
+
+def zip_of(content: object) -> bytes:
+    """What `torch.save` writes, as bytes."""
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    return buffer.getvalue()

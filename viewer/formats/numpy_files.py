@@ -122,7 +122,7 @@ def _header(source: ByteSource) -> tuple[DtypeRecord, bool, tuple[int, ...], int
         if type(shape) is not tuple or len(shape) > _MAX_DIMS or not all(_is_extent(extent) for extent in shape):
             raise ValueError("its shape is not a tuple of sizes")
         return _dtype(facts["descr"]), facts["fortran_order"] is True, shape, start + nbytes
-    except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, SyntaxError, MemoryError, RecursionError) as error:
         raise MalformedFile(
             "the header of this NumPy array (.npy) cannot be read",
             path=source.path,

@@ -31,6 +31,13 @@ def _layout(name: object) -> ScalarStandIn:
     return ScalarStandIn("torch.layout", CONSTANTS.get(name, ("", name))[1])
 
 
+def _typed_container(given: object, _type: object = None) -> object:
+    """TorchScript's lists and dicts of one type (torch/jit/_pickle.py): the container itself."""
+    if type(given) not in (list, dict):
+        raise TypeError("not a list or dict")
+    return given
+
+
 def _always(build: Callable[..., object]) -> Callable[[PickleSession], Callable[..., object]]:
     return lambda _session: build
 
@@ -39,5 +46,10 @@ TORCH_SHAPES: Final[dict[str, Callable[[PickleSession], Callable[..., object]]]]
     "torch.Size": _always(_size),
     "torch.device": _always(_device),
     "torch.serialization._get_layout": _always(_layout),
+    "torch.jit._pickle.build_intlist": _always(_typed_container),
+    "torch.jit._pickle.build_doublelist": _always(_typed_container),
+    "torch.jit._pickle.build_boollist": _always(_typed_container),
+    "torch.jit._pickle.build_tensorlist": _always(_typed_container),
+    "torch.jit._pickle.restore_type_tag": _always(_typed_container),
 }
 """By dotted name (see `viewer.formats.pickle.known`)."""
