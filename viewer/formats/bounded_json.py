@@ -29,7 +29,9 @@ def read_json(source: ByteSource) -> object:
             f"it has {source.nbytes:,} bytes; JSON of up to {MAX_JSON_NBYTES:,} is read", path=source.path
         )
     try:
-        value: object = json.loads(source.read(0, source.nbytes))
+        # As text: given bytes, json guesses among UTF-8, 16 and 32, of which JSON files are the first (RFC 8259).
+        text = source.read(0, source.nbytes).removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        value: object = json.loads(text)
     except RecursionError as error:
         raise LimitExceeded("the JSON is nested too deeply", path=source.path) from error
     except ValueError as error:
