@@ -44,7 +44,8 @@ _FACTS: Final = (
 
 def top_folders(directory: ZipDirectory) -> list[str]:
     """The folders that hold a data.pkl, each with its slash at the end ("" for the root of the archive), in order."""
-    return [name.removesuffix(_DATA) for name in directory.by_name if name == _DATA or name.endswith("/" + _DATA)]
+    likely = [name for name in directory.by_name if name.endswith(_DATA)]
+    return [name.removesuffix(_DATA) for name in likely if name == _DATA or name.endswith("/" + _DATA)]
 
 
 def torch_part_task(archive: ZipArchive, reading: Reading) -> Task[Part]:
@@ -64,12 +65,14 @@ class _Gathering:
         self.understood: set[int] = set()
         self.container = "torch zip"
         self.missing_noted = False
+        self.tops: list[str] = []
 
     def run_task(self) -> Task[Part]:
         tops = top_folders(self.directory)
         if len(tops) > _MAX_CHECKPOINTS:
             self.warnings.append(f"of {len(tops):,} checkpoints in the archive, {_MAX_CHECKPOINTS} are shown")
             tops = tops[:_MAX_CHECKPOINTS]
+        self.tops = tops
         roots: dict[str, object] = {}
         for nth, top in enumerate(tops):
             # The storage keys of each begin at 0 again.
@@ -147,7 +150,7 @@ class _Gathering:
 
     def _note_archive(self) -> None:
         directory, facts = self.directory, self.facts
-        tops = top_folders(directory)[:_MAX_CHECKPOINTS]
+        tops = self.tops
         for name, title in _FACTS:
             content = self.archive.small_record(tops[0] + name, 256)
             if content is not None:

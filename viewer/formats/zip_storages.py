@@ -40,6 +40,7 @@ def place_storages_task(
         for number in numbers:
             storages.big_endian[number] = 1
     longer = _place_all(storages, numbers, directory, present, ranges)
+    same_size = longer == 0
     if longer is None:
         cut = None if archive.scan is None else archive.scan.cut
         longer = 0
@@ -48,20 +49,31 @@ def place_storages_task(
                 storages.problem[number] = f"its record {prefix}{storages.key[number]}{suffix} is missing"
             else:
                 longer += _place_one(storages, number, directory, record, ranges, record == cut)
-    _note_checksums(storages, numbers, directory, records)
+    _note_checksums(storages, numbers, directory, records, present, same_size=same_size)
     if longer:
         directory.warnings.append(f"{longer:,} records are longer than the storages that they hold")
     return present
 
 
 def _note_checksums(
-    storages: StorageTable, numbers: list[int], directory: ZipDirectory, records: Sequence[int | None]
+    storages: StorageTable,
+    numbers: list[int],
+    directory: ZipDirectory,
+    records: Sequence[int | None],
+    present: list[int],
+    *,
+    same_size: bool,
 ) -> None:
-    """Keep the checksums of records that are as long as their storages.
+    """Keep the checksums of records that are as long as their storages; `same_size` tells that all are, and present.
 
     Zero is what torch writes when it is told not to compute them (`torch.serialization.set_crc32_options`).
     """
     crc, unpacked, nbytes = directory.crc, directory.unpacked, storages.nbytes
+    if same_size:
+        kept = [crc[record] for record in present]
+        if all(kept):
+            storages.crc.update(zip(numbers, kept, strict=True))
+            return
     storages.crc.update(
         (number, crc[record])
         for number, record in zip(numbers, records, strict=True)
