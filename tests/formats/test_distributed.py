@@ -82,6 +82,7 @@ def test_that_what_torch_saves_is_one_nested_tree(saved: tuple[Path, dict[str, o
     checkpoint = open_checkpoint(folder)
     assert checkpoint.container == "torch distributed"
     assert checkpoint.warnings == []
+    assert all(use.harmless for use in checkpoint.globals)
     assert checkpoint.path == folder
     for path, tensor in {
         "model/weight": state["model"]["weight"],  # type: ignore[index]

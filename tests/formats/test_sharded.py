@@ -15,9 +15,11 @@ from viewer import open_checkpoint
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
 from viewer.errors import LimitExceeded, MalformedFile, NotACheckpoint, ViewerError
+from viewer.formats.content import content_task
 from viewer.formats.opening import open_task
+from viewer.formats.pickle import TensorStandIn
 from viewer.formats.storage_bytes import StorageReader
-from viewer.task import Progress
+from viewer.task import Progress, run
 
 ST = "model.safetensors.index.json"
 
@@ -83,6 +85,13 @@ def test_that_each_tensor_knows_its_shard(whole: Path) -> None:
     }
     assert files == {f"layer{nth}.weight": shard(nth + 1) for nth in range(3)}
     assert checkpoint.files[0].path == whole
+
+
+def test_that_what_is_written_of_it_is_a_plain_dict(whole: Path, model: dict[str, torch.Tensor]) -> None:
+    content = run(content_task(whole))
+    assert type(content.root) is dict
+    assert list(content.root) == list(reversed(model))
+    assert all(isinstance(item, TensorStandIn) for item in content.root.values())
 
 
 def test_that_shards_of_torch_zips_are_read_the_same_way(tmp_path: Path, model: dict[str, torch.Tensor]) -> None:

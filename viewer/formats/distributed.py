@@ -10,6 +10,7 @@ again.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint, FileFacts
@@ -26,7 +27,7 @@ from viewer.checkpoint.tensors import (
 )
 from viewer.errors import MalformedFile, ViewerError
 from viewer.formats.byte_source import SlicedSource
-from viewer.formats.distributed_metadata import Item, Metadata, TensorEntry, metadata_of
+from viewer.formats.distributed_metadata import PLAIN_CLASSES, Item, Metadata, TensorEntry, metadata_of
 from viewer.formats.folders import CHUNK_SUFFIX, METADATA_NAME, Listing, leaves_folder, some
 from viewer.formats.limits import Limits
 from viewer.formats.nested import child_task, reader_of
@@ -76,7 +77,7 @@ def distributed_task(listing: Listing, limits: Limits) -> Task[Checkpoint]:
         nodes=build_nodes(nest(members, metadata.paths), session.tensors, limits),
         tensors=session.tensors,
         storages=session.storages,
-        globals=session.globals(),
+        globals=[replace(use, harmless=use.harmless or use.dotted in PLAIN_CLASSES) for use in session.globals()],
         warnings=session.warnings,
         facts=gathering.facts(),
         blobs=session.blobs,

@@ -13,7 +13,22 @@ from viewer.checkpoint.dtypes import DTYPE_CODE
 from viewer.errors import MalformedFile
 from viewer.formats.pickle import ObjectStandIn, SequenceStandIn, StandInType
 
-_MODULE: Final = "torch.distributed.checkpoint."
+PLAIN_CLASSES: Final = frozenset(
+    "torch.distributed.checkpoint." + name
+    for name in (
+        "metadata.Metadata",
+        "metadata.MetadataIndex",
+        "metadata.StorageMeta",
+        "metadata.TensorStorageMetadata",
+        "metadata.BytesStorageMetadata",
+        "metadata.ChunkStorageMetadata",
+        "metadata.TensorProperties",
+        "metadata._MEM_FORMAT_ENCODING",
+        "filesystem._StorageInfo",
+        "filesystem._StoragePrefix",
+    )
+)
+"""Dataclasses and an enumeration that hold plain data: what every such folder names."""
 _MAX_EXTENT: Final = 1 << 62
 
 

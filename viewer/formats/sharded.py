@@ -137,7 +137,7 @@ def _tree(
     lost = [f"{shard} ({part})" for shard, part in opened.items() if isinstance(part, str)]
     if lost:
         composer.warnings.append(f"{len(lost):,} of {len(opened):,} shards cannot be shown: {some(lost)}")
-    return Branch(members, "state_dict", Kind.MAPPING)
+    return Branch(members, "dict", Kind.MAPPING)
 
 
 def _warn_of_strays(composer: Composer, folder: Path, shards: set[str]) -> None:
