@@ -9,11 +9,12 @@ import pytest
 
 from tests.engine.recorder import Recorder
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.meaning.results import Recognition
+from viewer.checkpoint.meaning.results import ModuleTree, Recognition
 from viewer.checks.results import CheckReport
 from viewer.engine.client import EngineClient
 from viewer.engine.in_process import run_request
-from viewer.engine.protocol import Brief, Check, OpenFile, Recognise, ScaleUpdate
+from viewer.engine.meaning_requests import Brief, Check, Recognise, ScaleUpdate, ViewModel
+from viewer.engine.protocol import OpenFile
 from viewer.tensors.brief import TensorBrief, UpdateScale
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_left")
@@ -39,6 +40,9 @@ def test_that_results_arrive_as_they_were_found(client: EngineClient, recorder: 
     assert isinstance(from_other, Recognition)
     assert from_other.optimizers[0].entries.name == optimizer.entries.name
     assert optimizer.entries.name[0] == "stem.conv.weight"
+    tree = recorder.result(client.submit(ViewModel(document, checkpoint.find("model"))))
+    assert isinstance(tree, ModuleTree)
+    assert tree.full_name(0) == "stem"
     report = recorder.result(client.submit(Check(document)))
     assert isinstance(report, CheckReport)
     assert (report.with_values, report.findings) == (True, [])

@@ -47,25 +47,46 @@ def _prefixes(look: Look, model: StateDictFacts) -> Iterator[Finding]:
     if model.form != "state_dict" or not model.name:
         return
     names = [name for name in model.name if name != "n_averaged"]
-    for wrapper in WRAPPERS:
-        having = [name for name in names if name.startswith(wrapper) or f".{wrapper}" in name]
-        leading = all(name.startswith(wrapper) for name in names)
-        # "module." is an ordinary name of a submodule, so that one counts only before every key.
-        if not having or (wrapper == "module." and not leading):
-            continue
-        averaged = len(names) < len(model.name)
-        who = _WHO[wrapper] if not averaged else "torch.optim.swa_utils.AveragedModel"
+    averaged = len(names) < len(model.name)
+    where = look.path(model.node)
+    lead = _lead(names)
+    if lead:
+        who = "AveragedModel" if averaged else " and ".join(_WHO[wrapper] for wrapper in WRAPPERS if wrapper in lead)
         yield Finding(
             PREFIXES,
             "warning",
-            f"{len(having):,} of {len(names):,} keys of {look.path(model.node)} have the prefix {wrapper!r} that "
-            f"{who} puts there; load_state_dict of the plain model would find no key",
-            f"{{k.replace({wrapper!r}, '', 1): v for k, v in state_dict.items()}}"
-            + (" without 'n_averaged'" if averaged else ""),
+            f"all {len(names):,} keys of {where} have the prefix {lead!r} that {who} puts there: a plain model has "
+            "none of them",
+            f"{{k.removeprefix({lead!r}): v for k, v in state_dict.items()"
+            + (" if k != 'n_averaged'}" if averaged else "}"),
             (model.node,),
-            len(having),
+            len(names),
+        )
+    inside = [name for name in names if any(f".{wrapper}" in f".{name[len(lead) :]}" for wrapper in _INSIDE)]
+    if inside:
+        yield Finding(
+            PREFIXES,
+            "warning",
+            f"{len(inside):,} of {len(names):,} keys of {where} name a wrapper, the first {inside[0]!r}: a plain "
+            "model has other keys",
+            "Replace " + " and ".join(repr(wrapper) for wrapper in _INSIDE) + " by '' in the keys",
+            (model.node,),
+            len(inside),
         )
 
+
+def _lead(names: list[str]) -> str:
+    """The wrappers' prefixes that every name begins with: "module." may be an ordinary submodule elsewhere."""
+    lead = ""
+    while names:
+        wrapper = next((w for w in WRAPPERS if all(name.startswith(lead + w) for name in names)), None)
+        if wrapper is None:
+            break
+        lead += wrapper
+    return lead
+
+
+_INSIDE: Final = tuple(wrapper for wrapper in WRAPPERS if wrapper != "module.")
 
 _WHO: Final = {
     "module.": "DataParallel or DistributedDataParallel",
@@ -163,6 +184,17 @@ def _misfits(look: Look, optimizer: OptimizerFacts) -> Iterator[Finding]:
             "Make the optimizer from the parameters in the order in which the saved one had them, or start it anew",
             tuple([entries.state[entry] for entry in wrong[:MAX_NODES]]),
             len(wrong),
+        )
+    if optimizer.strangers:
+        shown = ", ".join(optimizer.strangers[:_SHOWN]) + (" …" if len(optimizer.strangers) > _SHOWN else "")
+        yield Finding(
+            UNNAMED,
+            "warning",
+            f"{look.path(optimizer.node)} has state for {len(optimizer.strangers):,} parameters that are not in "
+            f"{look.path(optimizer.model)}: {shown}",
+            "Check that optimizer and model come from the same run, and that their names have the same prefix",
+            (optimizer.node,),
+            len(optimizer.strangers),
         )
     if optimizer.named_by == "none" and optimizer.model >= 0:
         yield Finding(

@@ -24,6 +24,7 @@ MODULES: Final = (
     "viewer.checkpoint.tensors",
     "viewer.checks.results",
     "viewer.engine.faults",
+    "viewer.engine.meaning_requests",
     "viewer.engine.protocol",
     "viewer.errors",
     "viewer.task",

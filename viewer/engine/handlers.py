@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.engine.meaning_handlers import MEANING_HANDLERS
 from viewer.engine.protocol import (
-    Brief,
-    Check,
     ListDevices,
     OpenFile,
     Ping,
-    Recognise,
     Request,
-    ScaleUpdate,
     Summarise,
     WarmUp,
 )
@@ -43,38 +40,6 @@ def summarise(request: Summarise, checkpoint: Checkpoint) -> Task[Any]:
     )
 
 
-def recognise(_request: Recognise, checkpoint: Checkpoint, model: Checkpoint | None = None) -> Task[Any]:
-    from viewer.checkpoint.meaning.recognise import recognise_task
-
-    return recognise_task(checkpoint, model)
-
-
-def check(request: Check, checkpoint: Checkpoint) -> Task[Any]:
-    from viewer.checks.run import check_task
-
-    return check_task(checkpoint, device=request.device, with_values=request.with_values)
-
-
-def brief(request: Brief, checkpoint: Checkpoint) -> Task[Any]:
-    from viewer.tensors.brief_task import brief_task
-
-    return brief_task(checkpoint, request.tensors, device=request.device)
-
-
-def scale_update(request: ScaleUpdate, checkpoint: Checkpoint) -> Task[Any]:
-    from viewer.tensors.update_scale import update_scale_task
-
-    return update_scale_task(
-        checkpoint,
-        (request.exp_avg, request.exp_avg_sq),
-        lr=request.lr,
-        betas=request.betas,
-        eps=request.eps,
-        step=request.step,
-        device=request.device,
-    )
-
-
 def list_devices(_request: ListDevices) -> Task[Any]:
     from viewer.tensors.devices import list_devices
 
@@ -95,10 +60,7 @@ def ping(request: Ping) -> Task[str]:
 HANDLERS: Final[Mapping[type[Request], Handler]] = {
     OpenFile: open_file,
     Summarise: summarise,
-    Recognise: recognise,
-    Check: check,
-    Brief: brief,
-    ScaleUpdate: scale_update,
+    **MEANING_HANDLERS,
     ListDevices: list_devices,
     WarmUp: warm_up,
     Ping: ping,

@@ -15,7 +15,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
@@ -23,10 +24,12 @@ from viewer.checkpoint.meaning.look import Look
 from viewer.checkpoint.meaning.results import FITS, MISFITS, OptimizerFacts, Recognition
 from viewer.checkpoint.nodes import Key, Kind
 from viewer.report.json_values import json_list, json_number, json_object, json_string, json_value
+from viewer.report.wording import plural
 from viewer.tensors.brief import TensorBrief
 
 _FITS = {FITS: "true", MISFITS: "false"}
-_MAX_DEPTH = 8
+_MAX_DEPTH: Final = 8
+_SHOWN: Final = 5
 
 
 def iter_optimizer_json(
@@ -52,14 +55,20 @@ def optimizer_notes(checkpoint: Checkpoint, recognition: Recognition) -> list[st
             notes.append(lead + optimizer.naming)
         notes += [lead + note for note in optimizer.notes]
         if optimizer.unstated:
-            shown = ", ".join(optimizer.unstated[:5]) + (" …" if len(optimizer.unstated) > 5 else "")
-            notes.append(f"{lead}{len(optimizer.unstated):,} parameters of the model have no entry: {shown}")
+            notes.append(f"{lead}{_listed(optimizer.unstated)} of the model have no entry: frozen, or left out")
+        if optimizer.strangers:
+            notes.append(f"{lead}there is state for {_listed(optimizer.strangers)} that are not in the model")
         orphans = sum(1 for group in optimizer.entries.group if group < 0)
         if orphans:
             notes.append(f"{lead}{orphans:,} states belong to no group")
     if not recognition.optimizers:
         notes.append("the file holds no optimizer")
     return [*notes, *recognition.notes, *checkpoint.warnings]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    return f"{plural(len(names), 'parameter')} ({shown})"
 
 
 def _optimizer(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, TensorBrief]) -> Iterator[str]:

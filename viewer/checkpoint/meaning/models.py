@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -156,11 +155,6 @@ def parameter_columns(look: Look, facts: StateDictFacts) -> tuple[list[str], arr
             entries.append(node)
             shapes.append(look.tensors.shape[look.numbers[node]])
     return names, entries, shapes
-
-
-def common_prefixes(names: Iterable[str]) -> Counter[str]:
-    """How often each of the wrappers' prefixes leads the names."""
-    return Counter(prefix for name in names for prefix in WRAPPERS if name.startswith(prefix))
 
 
 WRAPPERS: Final = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_forward_module.")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from viewer.checkpoint.meaning.look import Look
 from viewer.checkpoint.meaning.models import WRAPPERS
 from viewer.checkpoint.meaning.optimizers import RawOptimizer
 from viewer.checkpoint.meaning.results import FITS, MISFITS, StateDictFacts
-
-_SHOWN: Final = 3
 
 
 def name_by_keys(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts]) -> bool:
@@ -87,17 +84,18 @@ def _take(look: Look, raw: RawOptimizer, names: Sequence[str | None], models: Se
         if count > best_count:
             best, best_count = (model, by_name), count
     if best is None:
-        return
+        if not models:
+            return
+        best = models[0], _by_name(models[0].name)
     model, by_name = best
     facts.model = model.node
-    strangers: list[str] = []
     used: set[int] = set()
     for entry, name in enumerate(names):
         if name is None:
             continue
         place = by_name.get(_plain(name))
         if place is None:
-            strangers.append(name)
+            facts.strangers.append(name)
             continue
         used.add(place)
         node = model.entry[place]
@@ -105,10 +103,6 @@ def _take(look: Look, raw: RawOptimizer, names: Sequence[str | None], models: Se
         found = raw.shapes[entry]
         fits = (found.shape is None or found.shape == look.shape(node)) and not found.odd
         entries.fits[entry] = FITS if fits else MISFITS
-    where = look.path(model.node)
-    if strangers:
-        listed = ", ".join(strangers[:_SHOWN]) + (" …" if len(strangers) > _SHOWN else "")
-        facts.notes.append(f"{len(strangers):,} entries are for parameters that are not in {where}: {listed}")
     facts.unstated = [
         name
         for place, (name, is_one) in enumerate(zip(model.name, model.is_parameter, strict=True))

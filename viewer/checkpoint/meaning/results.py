@@ -205,6 +205,8 @@ class OptimizerFacts:
         Node of the state_dict or module that the names come from or were compared with; -1 where there is none.
     unstated
         Names of the model's parameters that no entry is for.
+    strangers
+        Names that the file gives to entries and that the model does not have.
     state_nbytes, model_nbytes
         Bytes of all tensors in the state, and of the model's parameters.
     notes
@@ -222,6 +224,7 @@ class OptimizerFacts:
     naming: str = ""
     model: int = -1
     unstated: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
     state_nbytes: int = 0
     model_nbytes: int = 0
     notes: list[str] = field(default_factory=list)
@@ -269,3 +272,54 @@ class Recognition:
     optimizers: list[OptimizerFacts] = field(default_factory=list)
     parts: list[PartFacts] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ModuleTree:
+    """A model as modules within modules, repeated blocks as one row; columns, in tree order (parents first).
+
+    Attributes
+    ----------
+    name
+        The last part of the name; "[0–31]" where 32 equal blocks are one row.
+    parent
+        Row of the module it is in; -1 at the top.
+    entry
+        Position in `StateDictFacts.entry` of the tensor (of the first block); -1 for a module.
+    copies
+        How many tensors or modules the row stands for, all blocks around it counted: 1 for most.
+    n_tensors, numel, nbytes
+        Of all that the row stands for; tied tensors count once, at their first name.
+    dtypes
+        Names of the dtypes below, the one with most elements first.
+    shape
+        Of a tensor (the same in all blocks); None for a module.
+    role
+        Index into ROLES.
+    rank
+        Of a LoRA matrix; 0 elsewhere.
+    """
+
+    node: int
+    name: list[str] = field(default_factory=list)
+    parent: array[int] = field(default_factory=lambda: array("q"))
+    entry: array[int] = field(default_factory=lambda: array("q"))
+    copies: array[int] = field(default_factory=lambda: array("q"))
+    n_tensors: array[int] = field(default_factory=lambda: array("q"))
+    numel: array[int] = field(default_factory=lambda: array("q"))
+    nbytes: array[int] = field(default_factory=lambda: array("q"))
+    dtypes: list[str] = field(default_factory=list)
+    shape: list[tuple[int, ...] | None] = field(default_factory=list)
+    role: array[int] = field(default_factory=lambda: array("B"))
+    rank: array[int] = field(default_factory=lambda: array("q"))
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def full_name(self, row: int) -> str:
+        """The dotted name with the blocks in it: `layers.[0–31].attn.q_proj.weight`."""
+        parts = []
+        while row >= 0:
+            parts.append(self.name[row])
+            row = self.parent[row]
+        return ".".join(reversed(parts))
