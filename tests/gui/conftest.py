@@ -18,13 +18,22 @@ from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 
 
-@pytest.fixture
-def theme(qapp: QApplication) -> Iterator[Theme]:
-    """The light theme, applied to the application."""
+@pytest.fixture(scope="session")
+def fusion(qapp: QApplication) -> QApplication:
+    """The application in its style. Set once, as in the program: PySide 6.11 crashes now and then where a style is
+    replaced while a style sheet stands on it."""
     qapp.setStyle("Fusion")
-    theme = Theme(qapp, "light")
+    return qapp
+
+
+@pytest.fixture
+def theme(fusion: QApplication) -> Iterator[Theme]:
+    """The light theme, applied to the application."""
+    font = fusion.font()
+    theme = Theme(fusion, "light")
     yield theme
     shiboken6.delete(theme)
+    fusion.setFont(font)
 
 
 @pytest.fixture

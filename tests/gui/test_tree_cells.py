@@ -122,6 +122,7 @@ def test_that_a_row_can_be_written_as_a_python_expression() -> None:
             "groups": [{"lr": 0.1}],
             7: 4,
             OtherKey("(1, 2)"): 5,
+            "attributed": {OtherKey("._metadata"): 8},
             "net": module,
             "set": Typed("set", [6], Kind.SET),
         }
@@ -138,6 +139,8 @@ def test_that_a_row_can_be_written_as_a_python_expression() -> None:
         'ckpt["groups"][0]["lr"]',
         "ckpt[7]",
         "ckpt[(1, 2)]",
+        'ckpt["attributed"]',
+        'ckpt["attributed"]._metadata',
         'ckpt["net"]',
         'ckpt["net"].weight',
         'ckpt["net"]["not a name"]',

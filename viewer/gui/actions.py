@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QToolBar, QWidget
 
 from viewer.gui.icons import IconSet
 
@@ -133,6 +134,22 @@ def make_actions(parent: QWidget, handlers: Mapping[str, Callable[..., object]])
         parent.addAction(action)
         made[spec.id] = action
     return made
+
+
+def make_toolbar(parent: QWidget, actions: Mapping[str, QAction]) -> QToolBar:
+    """The one toolbar: what the keyboard has too, for the pointer."""
+    toolbar = QToolBar("Tools", parent)
+    toolbar.setObjectName("tools")
+    toolbar.setMovable(False)
+    toolbar.setIconSize(QSize(16, 16))
+    toolbar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    toolbar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+    for entry in TOOLBAR:
+        if entry == "-":
+            toolbar.addSeparator()
+        else:
+            toolbar.addAction(actions[entry])
+    return toolbar
 
 
 def dress_actions(actions: Mapping[str, QAction], icons: IconSet) -> None:

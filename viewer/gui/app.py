@@ -62,7 +62,6 @@ def _run_qt(paths: Sequence[str | os.PathLike[str]], options: Options, client: E
     from viewer.gui.faults import FaultReporter
     from viewer.gui.file_open import FileOpenEvents
     from viewer.gui.interrupts import Interrupts
-    from viewer.gui.preload import DETAILS, Preload
     from viewer.gui.settings import Settings
     from viewer.gui.theme import Theme
     from viewer.gui.window import MainWindow
@@ -82,7 +81,7 @@ def _run_qt(paths: Sequence[str | os.PathLike[str]], options: Options, client: E
     file_events = FileOpenEvents(app, window.documents.open_paths)
     interrupts = Interrupts(window.close)
     window.painted.connect(window.ask_engine)
-    window.painted.connect(Preload(DETAILS, window).start)
+    window.painted.connect(window.preloader.ready_details)
     window.show()
     window.documents.open_paths(paths)
     try:

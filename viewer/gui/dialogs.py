@@ -8,7 +8,7 @@ from typing import Final
 
 import PySide6
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -59,8 +59,11 @@ class GoToPathDialog(QDialog):
         self.fault.setTextFormat(Qt.TextFormat.PlainText)
         self.fault.setProperty("role", "muted")
         self.fault.setWordWrap(True)
+        self.fault.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.fault.setMinimumHeight(3 * self.fault.fontMetrics().lineSpacing())  # a fault may need so many
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self)
         buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Go")
+        without_icons(buttons)
         buttons.accepted.connect(self._try)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
@@ -100,7 +103,7 @@ class ShortcutsDialog(QDialog):
         for number, (what, keys) in enumerate(rows):
             self.table.setItem(number, 0, QTableWidgetItem(what))
             self.table.setItem(number, 1, QTableWidgetItem(keys))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = without_icons(QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self))
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
@@ -123,9 +126,18 @@ def about_box(parent: QWidget) -> QMessageBox:
     return box
 
 
+def without_icons(buttons: QDialogButtonBox) -> QDialogButtonBox:
+    """The same without the desktop's own icons, which fit neither theme."""
+    for button in buttons.buttons():
+        button.setIcon(QIcon())
+    return buttons
+
+
 def _plain(text: str) -> str:
     return text.replace("&", "").removesuffix("…")
 
 
 def _keys(action: QAction) -> str:
-    return ", ".join(sequence.toString(QKeySequence.SequenceFormat.NativeText) for sequence in action.shortcuts())
+    """Its shortcuts, without those of keys that few keyboards have ("Zoom In", "Refresh")."""
+    texts = [sequence.toString(QKeySequence.SequenceFormat.NativeText) for sequence in action.shortcuts()]
+    return ", ".join(text for text in texts if "+" in text or text[1:].isdigit())

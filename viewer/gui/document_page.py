@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,6 @@ from viewer.engine.protocol import CloseDocument, OpenFile
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.job_strip import amount_text
-from viewer.gui.preload import PLOTS, Preload
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.task import Progress
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from viewer.gui.tree.panel import TreePanel
 
 _BAR_STEPS: Final = 1000
+_FREEZE_FROM: Final = 10_000
+"""Nodes from which on a full garbage collection stops the window for some 50 ms: what a document consists of is set
+aside until a document is closed."""
 
 
 class DocumentPage(QWidget):
@@ -48,6 +51,8 @@ class DocumentPage(QWidget):
         The first rows of the tree are on screen.
     filled
         The details show the document too.
+    tensor_chosen
+        The engine is about to compute.
     said
         Carries a sentence for the message bar.
     """
@@ -56,6 +61,7 @@ class DocumentPage(QWidget):
     failed = Signal(object)
     shown = Signal()
     filled = Signal()
+    tensor_chosen = Signal()
     said = Signal(object)
 
     def __init__(
@@ -83,7 +89,6 @@ class DocumentPage(QWidget):
         self._clock = QElapsedTimer()
         self._splitter: QSplitter | None = None
         self._is_filled = False  # the details show the document that the tree shows
-        self._plots = Preload(PLOTS, self)
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self._next_step)
         self._waiting = _WaitingPage(path, self)
@@ -130,6 +135,7 @@ class DocumentPage(QWidget):
     def close_document(self) -> None:
         """Forget everything in the engine; the page is about to go."""
         self._bridge.release(self)
+        gc.unfreeze()
         if self.details is not None:
             self.details.release()
         if self._document is not None:
@@ -217,6 +223,8 @@ class DocumentPage(QWidget):
             details.set_document(document, checkpoint)
             details.node_requested.connect(tree.go_to_node)
             self._is_filled = True
+            if len(checkpoint.nodes) >= _FREEZE_FROM:
+                gc.freeze()
             if tree.view.current_row:
                 tree.tell_row()
             self.filled.emit()
@@ -224,7 +232,7 @@ class DocumentPage(QWidget):
     @Slot(object)
     def _show_node(self, node: int) -> None:
         if self.checkpoint is not None and self.checkpoint.nodes.kind[node] == Kind.TENSOR:
-            self._plots.start()  # while the engine computes
+            self.tensor_chosen.emit()
         if self.details is not None and self._is_filled:
             self.details.show_node(node)
 

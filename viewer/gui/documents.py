@@ -44,11 +44,15 @@ class DocumentTabs(QTabWidget):
         Carries a Message.
     opened
         Carries the Path of a file that could be opened.
+    filled, tensor_chosen
+        As in DocumentPage, of any of them.
     """
 
     page_changed = Signal(object)
     said = Signal(object)
     opened = Signal(object)
+    filled = Signal()
+    tensor_chosen = Signal()
 
     def __init__(
         self, bridge: EngineBridge, theme: Theme, options: ViewOptions, parent: QWidget | None = None
@@ -143,6 +147,8 @@ class DocumentTabs(QTabWidget):
         page.opened.connect(self._page_opened)
         page.failed.connect(self._page_failed)
         page.said.connect(self._say_info)
+        page.filled.connect(self.filled)
+        page.tensor_chosen.connect(self.tensor_chosen)
         index = self.addTab(page, _title(path))
         self.setTabToolTip(index, str(path))
         page.open()

@@ -189,6 +189,7 @@ class _Row(QWidget):
             lines = min(10, self.message.details.count("\n") + 2)
             self._details.setFixedHeight(lines * self._details.fontMetrics().lineSpacing() + 16)
             self._details.setAccessibleName("Details of the message")
+            self._details.setProperty("role", "message")
             self._column.addWidget(self._details)
             self._details.show()
         else:

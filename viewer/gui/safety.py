@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.checkpoint.document import Checkpoint, GlobalUse
+from viewer.gui.dialogs import without_icons
 from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
 
@@ -60,7 +61,7 @@ class SafetyDialog(QDialog):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = without_icons(QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self))
         buttons.rejected.connect(self.close)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)

@@ -86,7 +86,7 @@ class StartPage(QWidget):
             button.deleteLater()
         self._buttons.clear()
         for path in self._recent.paths[:_MAX_LISTED]:
-            button = _RecentButton(path, self)
+            button = _RecentButton(path, self._theme, self)
             button.setFont(self._theme.interface_font())
             button.chosen.connect(self.path_chosen)
             self._list.addWidget(button)
@@ -118,9 +118,10 @@ class StartPage(QWidget):
 class _RecentButton(QPushButton):
     chosen = Signal(object)
 
-    def __init__(self, path: Path, parent: QWidget) -> None:
+    def __init__(self, path: Path, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._path = path
+        self._theme = theme
         self.setProperty("role", "link")
         self.setToolTip(str(path))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -151,13 +152,12 @@ class _RecentButton(QPushButton):
         painter = QPainter(self)
         metrics = self.fontMetrics()
         inner = self.rect().adjusted(34, 0, -10, 0)
-        palette = self.palette()
         name = metrics.elidedText(self._path.name, Qt.TextElideMode.ElideMiddle, inner.width())
-        painter.setPen(palette.color(palette.ColorRole.Link))
+        painter.setPen(self._theme.color("accent"))
         flags = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(inner, flags | Qt.AlignmentFlag.AlignLeft, name)
         room = inner.width() - metrics.horizontalAdvance(name) - 16
-        painter.setPen(palette.color(palette.ColorRole.PlaceholderText))
+        painter.setPen(self._theme.color("muted"))
         if room > 40:
             folder = metrics.elidedText(self._folder, Qt.TextElideMode.ElideMiddle, room)
             painter.drawText(inner, flags | Qt.AlignmentFlag.AlignRight, folder)

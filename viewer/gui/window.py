@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
@@ -18,17 +18,18 @@ from PySide6.QtGui import (
     QIcon,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.engine.protocol import ListDevices, WarmUp
 from viewer.errors import EngineLost, ViewerError
-from viewer.gui.actions import ACTIONS, MENUS, TOOLBAR, dress_actions, make_actions
+from viewer.gui.actions import ACTIONS, MENUS, dress_actions, make_actions, make_toolbar
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.documents import DocumentTabs, ViewOptions
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.icons import IconSet
 from viewer.gui.message_bar import Message, MessageBar
 from viewer.gui.override import override
+from viewer.gui.preload import Preloader
 from viewer.gui.recent import RecentFiles
 from viewer.gui.settings import Settings
 from viewer.gui.start_page import StartPage
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
             bridge, theme, ViewOptions(display, device, settings.get("window/tree_width")), self
         )
         self.messages = MessageBar(theme, self)
+        self.preloader = Preloader(self)
         self.status = StatusLine(bridge, theme, device, self)
         self.actions_by_id = make_actions(self, self._handlers())
         self._recent_menu = QMenu("Open &recent", self)
@@ -314,18 +316,7 @@ class MainWindow(QMainWindow):
             action = self.actions_by_id[f"theme_{choice}"]
             themes.addAction(action)
             self._theme_menu.addAction(action)
-        toolbar = QToolBar("Tools", self)
-        toolbar.setObjectName("tools")
-        toolbar.setMovable(False)
-        toolbar.setIconSize(QSize(16, 16))
-        toolbar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        toolbar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        for entry in TOOLBAR:
-            if entry == "-":
-                toolbar.addSeparator()
-            else:
-                toolbar.addAction(self.actions_by_id[entry])
-        self.addToolBar(toolbar)
+        self.addToolBar(make_toolbar(self, self.actions_by_id))
         self._take_theme()
         self._fill_recent()
         display = self.documents.options.display
@@ -346,6 +337,8 @@ class MainWindow(QMainWindow):
         self.documents.page_changed.connect(self._show_page)
         self.documents.said.connect(self.messages.say)
         self.documents.opened.connect(self.recent.add)
+        self.documents.filled.connect(self.preloader.ready_qt)
+        self.documents.tensor_chosen.connect(self.preloader.ready_numbers)
         self.recent.changed.connect(self._fill_recent)
         self._recent_actions.triggered.connect(self._open_recent)
         self.status.verdict_clicked.connect(self._show_names)

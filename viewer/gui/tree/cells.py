@@ -36,12 +36,18 @@ TITLES: Final = {
 }
 
 _SPANNING: Final = frozenset({Kind.SCALAR, Kind.REFERENCE, Kind.LINK, Kind.PROBLEM, Kind.TEXT})
+_CONTAINERS: Final = frozenset({Kind.MAPPING, Kind.SEQUENCE, Kind.SET, Kind.OBJECT, Kind.GROUP})
 _TYPE_WORDS: Final = {Kind.LINK: "link", Kind.PROBLEM: "problem", Kind.TEXT: "text", Kind.STORAGE: "storage"}
 
 
 def spans(table: DisplayTable, row: int) -> bool:
     """True where the row has one value, written over the columns from SHAPE to SIZE, instead of figures."""
     return table.kind(row) in _SPANNING
+
+
+def name_spans(table: DisplayTable, row: int) -> bool:
+    """True where the columns TYPE and SHAPE are empty, so that the name may reach over them."""
+    return table.kind(row) in _CONTAINERS
 
 
 def cell(table: DisplayTable, row: int, column: int) -> str:
@@ -86,9 +92,11 @@ def is_state_dict(table: DisplayTable, node: int) -> bool:
     """True for a mapping from names, some of them dotted, to tensors alone."""
     nodes = table.checkpoint.nodes
     first, count = nodes.first_child[node], nodes.n_children[node]
+    keys = nodes.key[first : first + count]
+    count = grouping.count_entries(keys)
     if not count or nodes.kind[first : first + count].tobytes().count(Kind.TENSOR) != count:
         return False
-    joined = grouping.join_names(nodes.key[first : first + count])
+    joined = grouping.join_names(keys[:count])
     return joined is not None and grouping.is_dotted(joined)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
 from viewer.checkpoint.nodes import Kind
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
-from viewer.gui.tree.cells import Column, badge, cell, problem_of, spans
+from viewer.gui.tree.cells import Column, badge, cell, name_spans, problem_of, spans
 from viewer.gui.tree.model import TreeModel
+
+_Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 ROW_HEIGHT: Final = 24
 _MARGIN: Final = 8
@@ -29,8 +33,9 @@ PROBLEM_GLYPH: Final = "⚠ "
 class TreeDelegate(QStyledItemDelegate):
     """For views of a TreeModel. Backgrounds are the view's."""
 
-    def __init__(self, theme: Theme, model: TreeModel, parent: QObject) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, model: TreeModel, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
         self._theme = theme
         self._model = model
         self.take_theme()
@@ -51,27 +56,39 @@ class TreeDelegate(QStyledItemDelegate):
         self.row_height = max(ROW_HEIGHT, self._metrics.height() + 6)
 
     @override
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: ARG002
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:  # noqa: ARG002
         return QSize(80, self.row_height)
 
     @override
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         table, row, column = self._model.table, self._model.row_of(index), index.column()
         rect: QRect = option.rect
-        if column == Column.NAME:
+        if column <= Column.SHAPE and name_spans(table, row):
+            with _clipped(painter, rect):
+                self._paint_name(painter, self._name_rect(index, rect, Column.SHAPE), row)
+        elif column == Column.NAME:
             self._paint_name(painter, rect, row)
-            return
-        if spans(table, row) and column != Column.TYPE:
-            if column == Column.SIZE:
-                self._paint_value(painter, rect, row)
-            return
-        text = cell(table, row, column)
-        if text:
-            muted = column == Column.SIZE or (column == Column.TYPE and spans(table, row))
+        elif column >= Column.SHAPE and spans(table, row):
+            with _clipped(painter, rect):
+                self._paint_value(painter, self._value_rect(rect), row)
+        elif text := cell(table, row, column):
+            muted = column == Column.SIZE or spans(table, row)
             elide = Qt.TextElideMode.ElideRight if column == Column.TYPE else _MIDDLE
             self._write(painter, rect, text, self._muted if muted else self._text, elide)
+
+    def _name_rect(self, index: _Index, cell_rect: QRect, last: Column) -> QRect:
+        """From where the name begins to the end of the column `last`."""
+        left = self._view.visualRect(self._model.index_at(index.internalId())).left()
+        header = self._view.header()
+        right = header.sectionViewportPosition(last) + header.sectionSize(last)
+        return QRect(left, cell_rect.top(), right - left, cell_rect.height())
+
+    def _value_rect(self, cell_rect: QRect) -> QRect:
+        """From SHAPE to SIZE."""
+        header = self._view.header()
+        left = header.sectionViewportPosition(Column.SHAPE)
+        right = header.sectionViewportPosition(Column.SIZE) + header.sectionSize(Column.SIZE)
+        return QRect(left, cell_rect.top(), right - left, cell_rect.height())
 
     def _paint_name(self, painter: QPainter, rect: QRect, row: int) -> None:
         table = self._model.table
@@ -106,18 +123,9 @@ class TreeDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_value(self, painter: QPainter, rect: QRect, row: int) -> None:
-        # From SHAPE to SIZE: those cells are painted before this one and stay empty.
         table = self._model.table
-        header_width = self._span_width()
-        wide = QRect(rect.right() - header_width + 1, rect.top(), header_width, rect.height())
         color = self._error if table.kind(row) == Kind.PROBLEM else self._muted
-        self._write(painter, wide, cell(table, row, Column.SIZE), color)
-
-    def _span_width(self) -> int:
-        view = self.parent()
-        width = getattr(view, "columnWidth", None)
-        assert width is not None, "the delegate belongs to a view"
-        return sum(width(column) for column in (Column.SHAPE, Column.ELEMENTS, Column.SIZE))
+        self._write(painter, rect, cell(table, row, Column.SIZE), color)
 
     def _write(
         self, painter: QPainter, rect: QRect, text: str, color: QColor, elide: Qt.TextElideMode = _MIDDLE
@@ -126,3 +134,13 @@ class TreeDelegate(QStyledItemDelegate):
         painter.setFont(self._mono)
         painter.setPen(color)
         painter.drawText(inner, _RIGHT, self._mono_metrics.elidedText(text, elide, inner.width()))
+
+
+@contextmanager
+def _clipped(painter: QPainter, rect: QRect) -> Iterator[None]:
+    """What reaches over several cells is painted by each of them, cut to its own: Qt paints only the cells that have
+    changed, and gives each a background of its own first."""
+    painter.save()
+    painter.setClipRect(rect, Qt.ClipOperation.IntersectClip)
+    yield
+    painter.restore()

@@ -24,6 +24,8 @@ def python_expression(checkpoint: Checkpoint, node: int, name: str = "ckpt") -> 
         key, kind = nodes.key[child], nodes.kind[nodes.parent[child]]
         if kind in (Kind.OBJECT, Kind.TENSOR) and isinstance(key, str) and key.isidentifier():
             expression += f".{key}"
+        elif isinstance(key, OtherKey) and key.text.startswith(".") and key.text[1:].isidentifier():
+            expression += key.text  # an attribute of a mapping (`._metadata`)
         elif kind == Kind.SET:
             expression = f"list({expression})[{key}]"
         else:

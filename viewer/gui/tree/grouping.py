@@ -7,10 +7,10 @@ its parent (`conv1.weight`, `conv1.bias`). A group whose only content is another
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from typing import Final, TypeAlias, Union
 
-from viewer.checkpoint.nodes import Key
+from viewer.checkpoint.nodes import Key, OtherKey
 
 MAX_INLINED: Final = 12
 """A BatchNorm holds 5 names, an LSTM layer 8 to 12; larger groups are worth a row to fold."""
@@ -22,6 +22,14 @@ _TWIN: Final = "\0"
 """Ends the entry of a name whose last part is also a group ("scale" beside "scale.log"). No dotted name holds it."""
 
 _SLICE: Final = 2048
+
+
+def count_entries(keys: Sequence[Key]) -> int:
+    """How many children of a mapping are its entries; attributes (`_metadata` of a state_dict) come after them."""
+    count = len(keys)
+    while count and isinstance(key := keys[count - 1], OtherKey) and key.text.startswith("._"):
+        count -= 1
+    return count
 
 
 def join_names(keys: Iterable[Key]) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.nodes import Kind
+from viewer.checkpoint.nodes import Key, Kind
 from viewer.gui.tree import grouping
 from viewer.gui.tree.display import DisplayOptions, DisplayTable, label_of
 from viewer.gui.tree.grouping import Group
@@ -105,18 +105,35 @@ class _Layout:
         nodes = self.nodes
         first = nodes.first_child[node]
         keys = nodes.key[first : first + nodes.n_children[node]]
-        joined = grouping.join_names(keys) if nodes.kind[node] in _NAMED_KINDS else None
-        if joined is not None and self.options.grouped and grouping.is_dotted(joined):
+        if nodes.kind[node] not in _NAMED_KINDS:
+            return (yield from self._as_they_are(keys, first))
+        count = grouping.count_entries(keys)
+        rows = yield from self._entries(keys[:count], first)
+        attributes = keys[count:]
+        if not attributes:
+            return rows
+        nodes_of_attributes = range(first + count, first + len(keys))
+        return _Rows([*rows.labels, *map(label_of, attributes)], [*rows.nodes, *nodes_of_attributes], rows.groups)
+
+    def _entries(self, keys: list[Key], first: int) -> _Steps[_Rows]:
+        """The rows of a mapping's entries: grouped and sorted where all of them are names."""
+        joined = grouping.join_names(keys)
+        if joined is None:
+            return (yield from self._as_they_are(keys, first))
+        if self.options.grouped and grouping.is_dotted(joined):
             group = yield from self._paced(grouping.split_names(keys, first))
             rows = _Rows(*grouping.expand(group))
         else:
-            labels: list[str] = []
-            for start in range(0, len(keys), _SLICE):
-                labels += map(label_of, keys[start : start + _SLICE])
-                if start:
-                    yield self._progress()
-            rows = _Rows(labels, range(first, first + len(keys)))
-        return (yield from self._in_order(rows)) if joined is not None else rows
+            rows = yield from self._as_they_are(keys, first)
+        return (yield from self._in_order(rows))
+
+    def _as_they_are(self, keys: list[Key], first: int) -> _Steps[_Rows]:
+        labels: list[str] = []
+        for start in range(0, len(keys), _SLICE):
+            labels += map(label_of, keys[start : start + _SLICE])
+            if start:
+                yield self._progress()
+        return _Rows(labels, range(first, first + len(keys)))
 
     def _in_order(self, rows: _Rows) -> _Steps[_Rows]:
         if not self.options.natural or len(rows) < 2:

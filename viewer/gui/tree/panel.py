@@ -160,6 +160,9 @@ class TreePanel(QWidget):
     def _build(self) -> None:
         self._texts = None
         self._runner.start(build_task(self._checkpoint, self._options), self._show_table)
+        if self._runner.is_running and not len(self.model.table):
+            self._nothing.setText(f"Laying out {format_count(len(self._checkpoint.nodes))} rows…")
+            self._stack.setCurrentWidget(self._nothing)
 
     def _show_table(self, table: DisplayTable) -> None:
         before = self.model.table

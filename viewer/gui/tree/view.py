@@ -33,7 +33,7 @@ MAX_EXPANDED: Final = 12_000
 MAX_FILTERED: Final = 2_000
 """Rows that a filter opens by itself."""
 _INDENT: Final = 16
-_WIDTHS: Final = {Column.TYPE: 9, Column.SHAPE: 15, Column.ELEMENTS: 13, Column.SIZE: 9}
+_WIDTHS: Final = {Column.TYPE: 10, Column.SHAPE: 15, Column.ELEMENTS: 13, Column.SIZE: 9}
 """In digits of the face for numbers, margins included."""
 
 
