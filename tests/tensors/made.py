@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import torch
@@ -91,13 +90,13 @@ def add_view(
 
 
 def facts_of(path: Path) -> FileFacts:
-    status = os.stat(path)
+    status = path.stat()
     return FileFacts(path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
 def storage_bytes(tensor: torch.Tensor, big_endian: bool = False) -> bytes:
     """The bytes of the whole storage behind a tensor."""
-    data = bytes(tensor.untyped_storage())
+    data = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy().tobytes()
     dtype = dtype_named(str(tensor.dtype))
     unit = dtype.itemsize // (2 if dtype.kind == "complex" else 1)
     if not big_endian or unit == 1:

@@ -30,12 +30,16 @@ def root(exact: Fraction) -> float:
 def ulps(found: float | int | None, wanted: float | int) -> float:
     """How far two numbers are apart, in units in the last place of the wanted one."""
     assert found is not None
+    if wanted == found:
+        return 0.0
     if math.isinf(wanted) or math.isinf(found):
         return 0.0 if found == wanted else math.inf
     return abs(Fraction(found) - Fraction(wanted)) / Fraction(math.ulp(float(wanted)))
 
 
-def check_statistics(found: Statistics, values: Sequence[Number], *, smallest_normal: float = 0.0, exact: bool) -> None:
+def check_statistics(
+    found: Statistics, values: Sequence[Number], *, smallest_normal: float = 0.0, exact: bool
+) -> None:
     """Compare with the numbers in logical order; every count, extreme and position must be equal.
 
     Parameters

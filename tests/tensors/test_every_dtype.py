@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
 from tests.tensors.made import checkpoint_of
 from tests.tensors.oracle import check_histogram, check_statistics
-
 from viewer.task import run
 from viewer.tensors.reading import iter_chunks, read_values
 from viewer.tensors.summary import summarise_task
@@ -74,9 +74,7 @@ STRIDES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 64, 65, 1001])
 def test_that_statistics_and_histogram_are_exact_at_every_size(name: str, count: int, tmp_path: Path) -> None:
     tensor = sample(name, count)
-    summary = run(
-        summarise_task(checkpoint_of(tmp_path, tensor), 0, bins=10, chunk_nbytes=CHUNK_NBYTES)
-    )
+    summary = run(summarise_task(checkpoint_of(tmp_path, tensor), 0, bins=10, chunk_nbytes=CHUNK_NBYTES))
     values = numbers_of(tensor)
     exact = name not in ("float32", "float64", "int64", "uint64", "int32", "uint32")
     check_statistics(summary.statistics, values, smallest_normal=SMALLEST_NORMAL.get(name, 0.0), exact=exact)
@@ -115,7 +113,7 @@ def same(flat: torch.Tensor, tensor: torch.Tensor) -> bool:
     return torch.equal(flat.view(torch.uint8), wanted.view(torch.uint8)) and flat.numel() == wanted.numel()
 
 
-@pytest.mark.parametrize("name", FLOATS + ["int16", "int32", "uint64", "complex64", "complex128"])
+@pytest.mark.parametrize("name", [*FLOATS, "int16", "int32", "uint64", "complex64", "complex128"])
 def test_that_byte_order_and_inline_storages_change_nothing(name: str, tmp_path: Path) -> None:
     if "complex" in name:
         tensor = torch.randn(301, dtype=torch.complex128).to(getattr(torch, name))

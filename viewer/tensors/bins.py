@@ -112,7 +112,7 @@ class Binner:
         self.rule = "search"
         self._line = line_between(float(edges[0]), float(edges[-1]), self.bins, self._base)
         self._doubt = math.inf
-        self._doubtful: list[tuple[np.float32, np.float32]] = []
+        self._doubtful: list[tuple[int, np.float32, np.float32]] = []
         if self._line is not None:
             self._choose_rule(self._line, domain)
 
@@ -142,8 +142,8 @@ class Binner:
         np.copyto(narrow, raw, casting="unsafe")
         if self.rule == "checked line":
             self._check_all(raw, narrow, values, scratch)
-        for low, high in self._doubtful:
-            self._check_between(low, high, raw, narrow, values, scratch)
+        for code, low, high in self._doubtful:
+            self._check_between(code, low, high, narrow, values, scratch)
         into += _tally(narrow, self._codes)
         return counts
 
@@ -182,31 +182,31 @@ class Binner:
             reach = 2 * (self._doubt + margin) / line.factor
             for code in wrong.tolist():
                 centre = line.origin + code / line.factor
-                # Rounded outwards: a little more is compared than need be.
-                low, high = (np.float32(centre + side) for side in (-reach, reach))
-                self._doubtful.append(
-                    (np.nextafter(low, -np.float32(np.inf)), np.nextafter(high, np.float32(np.inf)))
-                )
+                ends = np.array([centre - reach, np.nextafter(centre + reach, np.inf)])
+                (low, _), (_, high) = zip(*_first_values(ends, domain), strict=True)
+                self._doubtful.append((code, np.float32(low), np.float32(high)))
         else:
             self.rule = "checked line"
 
     def _check_between(
         self,
+        code: int,
         low: np.float32,
         high: np.float32,
-        raw: Floats,
         narrow: npt.NDArray[Any],
         values: npt.NDArray[Any],
         scratch: Scratch,
     ) -> None:
-        """Mend the codes of values from `low` to `high`, which hold one edge."""
+        """Mend the codes of values from `low` to `high`, which hold the start of one code and no other."""
         import numpy as np
 
-        close, under = scratch.array("close", "?", raw.size), scratch.array("under", "?", raw.size)
+        close, under = scratch.array("close", "?", values.size), scratch.array("under", "?", values.size)
         np.greater_equal(values, low, out=close)
         np.less_equal(values, high, out=under)
         np.logical_and(close, under, out=close)
-        self._mend(np.flatnonzero(close), raw, narrow, values)
+        where = np.flatnonzero(close)
+        if where.size:
+            narrow[where] = code - (values[where].astype(np.float64) < self._starts[code - self._base])
 
     def _check_all(self, raw: Floats, narrow: npt.NDArray[Any], values: npt.NDArray[Any], scratch: Scratch) -> None:
         """Mend the codes of values that lie close to any edge."""
@@ -217,12 +217,7 @@ class Binner:
         np.subtract(raw, distance, out=distance)
         np.abs(distance, out=distance)
         np.less(distance, self._doubt, out=close)
-        self._mend(np.flatnonzero(close), raw, narrow, values)
-
-    def _mend(self, where: Ints, raw: Floats, narrow: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-        """Compare the values at these places with the edge that is nearest."""
-        import numpy as np
-
+        where = np.flatnonzero(close)
         if where.size:
             codes = np.rint(raw[where]).astype(np.intp)
             # Integers are compared as the nearest float64, as everywhere.

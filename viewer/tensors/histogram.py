@@ -1,31 +1,36 @@
-"""The pass that counts values between edges, and histograms from those counts."""
+"""Histograms: which edges, and from counts between them."""
 
 from __future__ import annotations
 
+import math
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from viewer.task import Progress, Task
-from viewer.tensors.bins import Binner, make_edges
-from viewer.tensors.decode import Decoder
-from viewer.tensors.devices import device_errors
-from viewer.tensors.layout import Block
+from viewer.tensors.bins import make_edges
 from viewer.tensors.results import Histogram, Statistics
-from viewer.tensors.scratch import Scratch
-from viewer.tensors.statistics import Walk, workers_for
-from viewer.tensors.workers import Spares, answers
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import torch
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
 
+FINE_BINS: Final = 4096
+"""Bins that are counted at most where fewer are shown: they bound the quantiles. Their counts fit the first cache."""
+
+_LARGEST_ALIGNED: Final = 1 << 51
+"""Integers up to here have a float64 halfway to the next."""
+
+
 def edges_for(
-    statistics: Statistics, bins: int, value_range: tuple[float, float] | None, *, is_bool: bool = False
+    statistics: Statistics,
+    bins: int,
+    value_range: tuple[float, float] | None,
+    *,
+    is_bool: bool = False,
+    integer_bins: bool = False,
 ) -> tuple[Floats | None, str]:
     """The edges of a stream's histogram, None where it has no bins, and a sentence.
 
@@ -33,68 +38,48 @@ def edges_for(
     ----------
     value_range
         None for the range of the finite values.
+    integer_bins
+        Whether edges lie halfway between integers, where the values are integers and no range is chosen.
     """
     import numpy as np
 
     if not statistics.count:
         return None, "The tensor has no elements"
-    if not statistics.finite or statistics.min is None or statistics.max is None:
+    low, high = statistics.min, statistics.max
+    if low is None or high is None:
         return None, "No value is finite"
-    if is_bool and value_range is None:
+    if value_range is not None:
+        return make_edges(*value_range, bins)
+    if is_bool:
         return np.array([-0.5, 0.5, 1.5]), "One bar for False and one for True"
-    low, high = value_range or (statistics.min, statistics.max)
+    if integer_bins and isinstance(low, int) and isinstance(high, int) and max(-low, high) < _LARGEST_ALIGNED:
+        width = -(-(high - low + 1) // bins)
+        count = -(-(high - low + 1) // width)
+        note = "One bar for each integer" if width == 1 else f"One bar for every {width:,} integers"
+        return low - 0.5 + width * np.arange(count + 1.0), note
     return make_edges(float(low), float(high), bins)
 
 
-def count_task(
-    walk: Walk, decoder: Decoder, binners: list[Binner | None], device: torch.device, *, finite: list[bool]
-) -> Task[list[Ints | None]]:
-    """Count every stream of a decoder between its edges.
-
-    Parameters
-    ----------
-    finite
-        For each stream, whether all its values are known to be finite.
-    """
+def finer(edges: Floats) -> Floats:
+    """Edges between the edges, for up to FINE_BINS bins; the same ones where float64 has no room for more."""
     import numpy as np
 
-    spares = Spares(Scratch)
+    bins = len(edges) - 1
+    parts = 1 << max((FINE_BINS // bins).bit_length() - 1, 0)
+    if not math.isfinite(float(edges[-1]) - float(edges[0])) or parts == 1:
+        return edges
+    fine = np.linspace(edges[0], edges[-1], bins * parts + 1, dtype=np.float64)
+    if (fine[1:] > fine[:-1]).all() and np.array_equal(fine[::parts], edges):
+        return fine
+    return edges
 
-    def work(job: list[Block]) -> tuple[int, list[Ints | None]]:
-        with spares.one() as scratch, device_errors(device.type):
-            found: list[Ints | None] = [None if b is None else np.zeros(b.bins + 2, np.int64) for b in binners]
-            for block in job:
-                units = walk.source.read(block, scratch)
-                streams = decoder.decode(units, walk.start_of(block))
-                for stream, binner, counts, values, clean in zip(
-                    decoder.streams, binners, found, streams, finite, strict=True
-                ):
-                    if binner is None or counts is None:
-                        continue
-                    numbers = (
-                        np.bitwise_xor(values.view(np.uint64), np.uint64(stream.offset)) if stream.offset else values
-                    )
-                    if not clean:
-                        numbers = numbers[np.isfinite(numbers)]
-                    if device.type == "cpu":
-                        counts += binner.count(numbers, scratch)
-                    else:
-                        counts += binner.count_on(numbers.astype(np.float64), device)
-            return walk.nbytes_of(job), found
 
-    totals: list[Ints | None] = [None if b is None else np.zeros(b.bins + 2, np.int64) for b in binners]
-    done = 0
-    results = answers(work, walk.jobs(), workers=workers_for(walk, device))
-    try:
-        for nbytes, found in results:
-            for total, counts in zip(totals, found, strict=True):
-                if total is not None and counts is not None:
-                    total += counts
-            done += nbytes
-            yield Progress(done, walk.nbytes)
-    finally:
-        results.close()
-    return totals
+def joined(counts: Ints, edges: Floats) -> Ints:
+    """Counts between the edges from counts between edges that `finer` made of them."""
+    import numpy as np
+
+    bins = len(edges) - 1
+    return np.concatenate((counts[:1], counts[1:-1].reshape(bins, -1).sum(1), counts[-1:]))
 
 
 def histogram_of(

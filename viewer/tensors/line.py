@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,18 +12,15 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-_TINY: Final = 2.0**-40
-"""The share of a bin width by which the line is lowered for each bin."""
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """(v - origin) · factor, whose integer part is a code.
 
     It rounds, and an edge may lie a rounding beside it. But it rises with v, so all values get their right codes if
-    the two values of the domain on either side of every edge do, by more than the rounding: that is tried out for each
-    histogram. The origin is a hair too low and the factor a little too small, so that a value equal to an edge falls
-    clearly above it, and the last value clearly stays in the last bin.
+    the two values of the domain on either side of every edge do, by more than the rounding: that is tried out for
+    each histogram. The origin is a hair too low and the factor a little too small, so that a value equal to an edge
+    falls clearly above it, and the last value clearly stays in the last bin.
 
     Attributes
     ----------
@@ -62,12 +59,14 @@ def line_between(low: float, high: float, bins: int, base: int) -> Line | None:
     width = high - low
     if not 0 < width < math.inf:
         return None
-    factor = bins / width * (1 - _TINY)
-    if not 0 < factor < math.inf:
-        return None
-    origin = low - (base + (bins - 0.5) * _TINY) / factor
     largest = max(abs(low), abs(high))
     by_steps = largest > 4 * width
-    # Four roundings at most, of numbers no larger than these.
-    size = bins + 2 if by_steps else 4 * (bins + 2) * max(largest / width, 1)
-    return Line(origin, factor, by_steps, 2.0**-51 * size) if math.isfinite(origin) else None
+    # Fused or not, factor · v differs by half a unit in its last place, and the sum by another; and twice that.
+    margin = 2.0**-51 * (bins + 2) * (1 if by_steps else max(largest / width, 1))
+    tiny = 4 * margin
+    factor = bins / width * (1 - tiny)
+    if not 0 < factor < math.inf:
+        return None
+    # An edge is lowered by up to tiny for each bin, and the last value is tiny / 2 below the end of the last bin.
+    origin = low - (base + (bins - 0.5) * tiny) / factor
+    return Line(origin, factor, by_steps, margin) if math.isfinite(origin) else None

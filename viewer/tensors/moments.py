@@ -1,13 +1,9 @@
 """Everything that one pass over wide elements (32 and 64 bits) tells, chunk by chunk.
 
-A chunk's facts are exact but for two roundings. Sums of float32 go to float64 in rows of 64, which is exact unless
-the magnitudes in a chunk differ by more than 2**24; the rows, and everything in other chunks, are split by an
-error-free transformation (S. M. Rump, T. Ogita, S. Oishi: "Accurate floating-point summation part I", SIAM J. Sci.
-Comput. 31, 2008, algorithm ExtractVector): the high parts are multiples of one unit that is coarse enough for their
-sum to be exact in any order, and the low parts are so small that the rounding of their sum shows only where the high
-parts cancel almost to nothing. That is noticed (`Moments.doubt`), and then the pass is made again without any rounding.
-The sum of squares is taken about the chunk's mean where that is far from zero and converted back in exact integers, so
-nothing cancels; it carries the rounding of one float64 dot product.
+A chunk's facts are exact but for two roundings. The sum of floats is exact, or so nearly that the rest shows only
+where the values cancel almost to nothing; that is noticed (`Moments.doubt`), and then the pass is made again without
+rounding. The sum of squares is taken about the chunk's mean where that is far from zero and converted back in exact
+integers, so that nothing cancels; it carries the rounding of sums of 64 float64 numbers each.
 """
 
 from __future__ import annotations
@@ -16,25 +12,23 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from viewer.tensors.exact import UNIT_BITS, Moments, fixed, fixed_square, shifted
+from viewer.tensors.exact import UNIT_BITS, Moments, fixed, ratio
+from viewer.tensors.sums import (
+    ROW_BITS,
+    exact_total,
+    exponent_of,
+    positive_total,
+    squares_about,
+    sum_of_squares,
+    total_of_rows,
+)
 
 if TYPE_CHECKING:
     import torch
 
-_SAFE_EXPONENT: Final = 400
-"""Floats of magnitudes in 2**±400 can be squared in float64; others are scaled by a power of 2 for it."""
-
 _HUGE_EXPONENT: Final = 900
-"""A chunk of larger magnitudes is scaled down before it is summed."""
-
-_LOWEST_POWER: Final = -1021
-"""A splitter of this power has the last place of the smallest denormal: it leaves no low part."""
-
-_ROW_BITS: Final = 24
-"""See `_total_of_rows`: float32 has 24 bits, 64 numbers take 6 more, and float64 has 53."""
-
-_CASCADE_BITS: Final = 7
-"""`torch.sum` adds 16 numbers at each of 4 levels (`aten/src/ATen/native/cpu/SumKernel.cpp`): up to 64 roundings."""
+_HUGE_SCALE: Final = 64
+"""A chunk of magnitudes above 2**900 is divided by 2**64 before it is summed."""
 
 _INT64: Final = 1 << 63
 
@@ -143,10 +137,10 @@ def float_facts(chunk: torch.Tensor, smallest_normal: float, work: FloatWork, *,
     facts = Facts()
     low, high = (float(end) for end in torch.aminmax(chunk))
     if not (math.isfinite(low) and math.isfinite(high)):
-        facts.nan = int(torch.isnan(chunk).sum())
-        facts.posinf = work.count_equal(chunk, math.inf)
-        facts.neginf = work.count_equal(chunk, -math.inf)
-        chunk = chunk[torch.isfinite(chunk)]
+        chunk, others = _parted(chunk)
+        facts.nan = int(torch.isnan(others).sum())
+        facts.posinf = int((others == math.inf).sum())
+        facts.neginf = int((others == -math.inf).sum())
         if not chunk.numel():
             return facts
         low, high = (float(end) for end in torch.aminmax(chunk))
@@ -159,6 +153,20 @@ def float_facts(chunk: torch.Tensor, smallest_normal: float, work: FloatWork, *,
         facts.negative = chunk.numel() if high < 0 else work.count_below(chunk, 0.0)
     _measure(facts, chunk, low, high, smallest_normal, work, careful=careful)
     return facts
+
+
+def _parted(chunk: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The finite elements, and the others."""
+    import torch
+
+    if chunk.device.type != "cpu":
+        finite = torch.isfinite(chunk)
+        return chunk[finite], chunk[~finite]
+    import numpy as np
+
+    values = chunk.numpy()  # numpy picks elements several times as fast
+    mask = np.isfinite(values)
+    return torch.from_numpy(values[mask]), torch.from_numpy(values[~mask])
 
 
 def _constant(facts: Facts, value: float, count: int, smallest_normal: float) -> None:
@@ -179,40 +187,42 @@ def _measure(
     *,
     careful: bool,
 ) -> None:
-    """Add the moments, and the counts of zeros and denormals."""
+    """Add the moments, and the counts of zeros and denormals.
+
+    The steps are in the order of the fewest passes: from the values to their magnitudes to their squares, in place.
+    """
     import torch
 
     count = chunk.numel()
     values, spare = work.values[:count], work.spare[:count]
-    values.copy_(chunk)
-    exponent = _exponent(low, high)
-    scale = 0
-    if exponent > _HUGE_EXPONENT:  # leave room for sums
-        scale = 64
-        exponent -= scale
-        values.mul_(2.0**-scale)
+    exponent = exponent_of(low, high)
+    scale = _HUGE_SCALE if exponent > _HUGE_EXPONENT else 0
+    exponent -= scale
+    _load(values, chunk, scale)
     in_rows = chunk.dtype == torch.float32 and not careful
     if in_rows:
-        total, doubt = _total_of_rows(values, spare, exponent)
+        total, doubt = total_of_rows(values, spare, exponent)
     else:
-        total, doubt = _exact_total(values, spare, exponent, careful=careful)
-    squares = _squares(values, spare, exponent, total)
+        total, doubt = exact_total(values, spare, exponent, careful=careful)
     two_sided = low < 0 < high
-    absolute = fixed(float(values.abs_().sum())) if two_sided else 0
-    if scale:
-        values.copy_(chunk)
-    if scale or high <= 0:
+    if low < 0:
         values.abs_()
-    bound = max(smallest_normal, 2.0 ** (exponent - _ROW_BITS)) if in_rows else smallest_normal
+    absolute = positive_total(values) if two_sided else 0
+    bound = max(smallest_normal, 2.0 ** (exponent - ROW_BITS)) if in_rows else smallest_normal
+    small = 0
     if two_sided or min(abs(low), abs(high)) < bound:
-        small = work.count_below(values, bound)
-        facts.zeros = work.count_equal(values, 0.0) if small else 0
+        magnitudes = chunk.abs() if scale else values
+        small = work.count_below(magnitudes, bound)
+        facts.zeros = work.count_equal(magnitudes, 0.0) if small else 0
         if small > facts.zeros:
-            facts.denormal = work.count_below(values, smallest_normal) - facts.zeros
-            if in_rows:
-                values.copy_(chunk)
-                total, doubt = _exact_total(values, spare, exponent, careful=False)
-                squares = _squares(values, spare, exponent, total)
+            facts.denormal = work.count_below(magnitudes, smallest_normal) - facts.zeros
+    squares = sum_of_squares(values, exponent)
+    if in_rows and small > facts.zeros:
+        _load(values, chunk, scale)
+        total, doubt = exact_total(values, spare, exponent, careful=False)
+    if total * total * 2 > squares * count:
+        _load(values, chunk, scale)
+        squares = squares_about(values, ratio(total, count << UNIT_BITS), total)
     facts.moments = Moments(
         count,
         total << scale,
@@ -222,97 +232,11 @@ def _measure(
     )
 
 
-def _exponent(low: float, high: float) -> int:
-    """The smallest e such that everything from `low` to `high` is below 2**e in magnitude."""
-    return math.frexp(max(-low, high))[1]
-
-
-def _total_of_rows(values: torch.Tensor, spare: torch.Tensor, exponent: int) -> tuple[int, int]:
-    """As `_exact_total`, of float32 values none of which but 0 is below 2**(exponent - _ROW_BITS) in magnitude.
-
-    64 of them are below 2**(exponent + 6) and multiples of 2**(exponent - 47), so float64 holds their sum.
-    """
-    import torch
-
-    rows = values.numel() // 64
-    total = fixed(float(values[64 * rows :].sum()))
-    if not rows:
-        return total, 0
-    sums = spare[:rows]
-    torch.sum(values[: 64 * rows].view(rows, 64), 1, out=sums)
-    split, doubt = _exact_total(sums, spare[rows : 2 * rows], exponent + 6, careful=False)
-    return total + split, doubt
-
-
-def _exact_total(values: torch.Tensor, spare: torch.Tensor, exponent: int, *, careful: bool) -> tuple[int, int]:
-    """The sum of float64 values below 2**exponent in magnitude, and a bound of its error, in units of 2**-1126.
-
-    `spare` is overwritten. With `careful` the low parts are split again until nothing is left, and the error is 0.
-    """
-    import torch
-
-    count = values.numel()
-    # The high parts are multiples of 2**(power - 52) below 2**exponent: `count` of them stay below 2**53 such units.
-    growth = max(count.bit_length(), 1) + 1
-    power = exponent + growth
-    if not careful:
-        total = _split(values, power, spare)
-        torch.sub(values, spare, out=spare)
-        # Each low part is at most half a unit, and torch sums them in cascades of 16 additions.
-        doubt = shifted(count, power - 52 + _CASCADE_BITS - 53 + UNIT_BITS) + 1
-        return total + fixed(float(spare.sum())), doubt
-    rest = values.clone()
-    total = 0
-    while bool(rest.any()):
-        total += _split(rest, max(power, _LOWEST_POWER), spare)
-        rest.sub_(spare)
-        power -= 52 - growth
-    return total, 0
-
-
-def _split(values: torch.Tensor, power: int, high: torch.Tensor) -> int:
-    """Put the high parts of the values into `high`, and return their exact sum in units of 2**-1126."""
-    import torch
-
-    splitter = 1.5 * 2.0**power
-    torch.add(values, splitter, out=high)
-    high.sub_(splitter)
-    return fixed(float(high.sum()))
-
-
-def _squares(values: torch.Tensor, spare: torch.Tensor, exponent: int, total: int) -> int:
-    """The sum of squares, in units of 2**-2252. `spare` is overwritten.
-
-    Where the mean is far from zero: with m near it, Σx² = Σ(x - m)² + 2mΣx - nm², the last two in exact integers.
-    """
-    import torch
-
-    count = values.numel()
-    if -_SAFE_EXPONENT < exponent < _SAFE_EXPONENT:
-        squares = fixed_square(float(torch.dot(values, values)))
-    else:
-        spare.copy_(values)
-        squares = _sum_of_squares(spare, exponent)
-    if total * total * 2 <= squares * count:
-        return squares
-    mean = total / (count << UNIT_BITS)
-    torch.sub(values, mean, out=spare)
-    low, high = (float(end) for end in torch.aminmax(spare))
-    about = _sum_of_squares(spare, _exponent(low, high))
-    unit = fixed(mean)
-    return about + 2 * unit * total - count * unit * unit
-
-
-def _sum_of_squares(values: torch.Tensor, exponent: int) -> int:
-    """Sum of squares of values below 2**exponent in magnitude, in units of 2**-2252. The values are overwritten."""
-    import torch
-
-    scale = 0
-    if not -_SAFE_EXPONENT < exponent < _SAFE_EXPONENT:
-        scale = exponent
-        # In two steps, since 2**1074 is no float64.
-        values.mul_(2.0 ** -(scale // 2)).mul_(2.0 ** -(scale - scale // 2))
-    return shifted(fixed_square(float(torch.dot(values, values))), 2 * scale)
+def _load(values: torch.Tensor, chunk: torch.Tensor, scale: int) -> None:
+    """Put a chunk as float64, divided by 2**scale, into `values`."""
+    values.copy_(chunk)
+    if scale:
+        values.mul_(2.0**-scale)
 
 
 def int_facts(chunk: torch.Tensor, offset: int, work: FloatWork) -> Facts:
@@ -350,8 +274,8 @@ def int_facts(chunk: torch.Tensor, offset: int, work: FloatWork) -> Facts:
     else:
         values.copy_(chunk)
         centre = 0
-    # Exact while the deviations are below 2**26; else rounded as any float64 dot product.
-    about = fixed_square(float(torch.dot(values, values)))
+    # Exact while they are small: below 2**26, and the sum of the squares below 2**53.
+    about = sum_of_squares(values, (high - low).bit_length())
     of_stored = about + ((2 * centre * stored - count * centre * centre) << (2 * UNIT_BITS))
     squares = of_stored + ((2 * offset * stored + count * offset * offset) << (2 * UNIT_BITS))
     facts.moments = Moments(count, total << UNIT_BITS, absolute << UNIT_BITS, squares)

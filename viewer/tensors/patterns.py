@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from viewer.tensors.exact import UNIT_BITS, Moments, fixed
 from viewer.tensors.moments import Facts
+from viewer.tensors.quantiles import FRACTIONS, interpolated, place_of
 from viewer.tensors.results import Quantile
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-FRACTIONS: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-"""The quantiles that are computed."""
+_FEW: Final = 64
+"""Values up to which Python's integers are as quick as arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class PatternTable:
         fraction, exponent = np.frexp(floats[order])
         # float32 has 24 bits (dequantized values); the others have fewer.
         mantissa = np.ldexp(fraction, 24).astype(np.int64)
-        while mantissa.size and not (mantissa & 1).any():
-            mantissa >>= 1
-            exponent = exponent + 1
+        used = int(np.bitwise_or.reduce(mantissa)) if mantissa.size else 0
+        spare = (used & -used).bit_length() - 1 if used else 0  # zeros at the end of all
+        mantissa >>= spare
         for name, found in {
             "order": order,
             "nan": np.flatnonzero(np.isnan(floats)),
@@ -75,7 +76,7 @@ class PatternTable:
             "zeros": np.flatnonzero(floats == 0),
             "denormal": np.flatnonzero((magnitude < self.smallest_normal) & (magnitude > 0)),
             "mantissa": mantissa,
-            "exponent": exponent.astype(np.int64) - 24,
+            "exponent": exponent.astype(np.int64) - 24 + spare,
         }.items():
             object.__setattr__(self, name, found)
 
@@ -94,105 +95,99 @@ def pattern_table(name: str, *, negated: bool = False) -> PatternTable:
     return PatternTable(-values if negated else values, element_of(dtype_named(name)).smallest_normal)
 
 
-def facts_of(table: PatternTable, counts: Ints) -> Facts:
-    """The facts without the positions."""
-    facts = Facts(
-        nan=_total(counts[table.nan]),
-        posinf=_total(counts[table.posinf]),
-        neginf=_total(counts[table.neginf]),
-        zeros=_total(counts[table.zeros]),
-        denormal=_total(counts[table.denormal]),
-        moments=_moments(table, counts),
-    )
-    ordered = counts[table.order]
-    present = table.order[ordered > 0]
-    if present.size:
-        values = table.values[present]
-        facts.min, facts.max = (end.item() + 0 for end in (values[0], values[-1]))
-        facts.negative = _total(counts[present[values < 0]])
-    return facts
+class PatternCounts:
+    """What follows from the counts of all patterns of a table.
 
+    Parameters
+    ----------
+    counts
+        By pattern.
+    """
 
-def _total(counts: Ints) -> int:
-    return int(counts.sum())
+    def __init__(self, table: PatternTable, counts: Ints) -> None:
+        import numpy as np
 
+        self._table = table
+        self._counts = counts
+        ordered = counts[table.order]
+        self._present = np.flatnonzero(ordered)  # along `table.order`
+        self._numbers: Ints = ordered[self._present]
+        self._values = table.values[table.order[self._present]]
+        self._cumulated: Ints = np.cumsum(self._numbers)
 
-def _moments(table: PatternTable, counts: Ints) -> Moments:
-    import numpy as np
+    @property
+    def finite(self) -> int:
+        """Number of finite values."""
+        return int(self._cumulated[-1]) if self._cumulated.size else 0
 
-    ordered = counts[table.order]
-    present = np.flatnonzero(ordered)
-    number = ordered[present]
-    count = int(number.sum())
-    if present.size <= 256 or count * _largest(table.mantissa) ** 2 >= 1 << 62:
-        moments = Moments()
-        for value, copies in zip(table.values[table.order[present]].tolist(), number.tolist(), strict=True):
-            unit = fixed(value)
-            moments.merge(Moments(copies, unit * copies, abs(unit) * copies, unit * unit * copies))
-        return moments
-    # By exponent: the integer sums of the mantissas, then one shift each.
-    mantissa, exponent = table.mantissa[present], table.exponent[present]
-    by_exponent = np.argsort(exponent, kind="stable")
-    exponents, starts = np.unique(exponent[by_exponent], return_index=True)
-    weighted = (number * mantissa)[by_exponent]
-    sums = np.add.reduceat(weighted, starts).tolist()
-    absolutes = np.add.reduceat(np.abs(weighted), starts).tolist()
-    squares = np.add.reduceat(weighted * mantissa[by_exponent], starts).tolist()
-    moments = Moments(count)
-    for power, total, absolute, square in zip(exponents.tolist(), sums, absolutes, squares, strict=True):
-        moments.total += total << (power + UNIT_BITS)
-        moments.absolute += absolute << (power + UNIT_BITS)
-        moments.squares += square << (2 * (power + UNIT_BITS))
-    return moments
-
-
-def _largest(mantissa: Ints) -> int:
-    return int(abs(mantissa).max()) if mantissa.size else 0
-
-
-def distinct_of(table: PatternTable, counts: Ints) -> int:
-    """How many different finite values occur; 0.0 and -0.0 are one."""
-    import numpy as np
-
-    present = table.values[table.order[counts[table.order] > 0]]
-    return int(np.unique(present).size)
-
-
-def quantiles_of(table: PatternTable, counts: Ints) -> tuple[Quantile, ...]:
-    """The quantiles of `FRACTIONS`, as `numpy.quantile` interpolates them."""
-    import numpy as np
-
-    ordered = counts[table.order]
-    cumulated = np.cumsum(ordered)
-    total = int(cumulated[-1]) if cumulated.size else 0
-    if not total:
-        return ()
-    found: list[Quantile] = []
-    for fraction in FRACTIONS:
-        position = fraction * (total - 1)
-        below = int(position)
-        share = position - below
-        first, second = (
-            float(table.values[table.order[int(np.searchsorted(cumulated, min(rank, total - 1), side="right"))]])
-            for rank in (below, below + 1)
+    def facts(self) -> Facts:
+        """The facts without the positions."""
+        table, counts = self._table, self._counts
+        facts = Facts(
+            nan=int(counts[table.nan].sum()),
+            posinf=int(counts[table.posinf].sum()),
+            neginf=int(counts[table.neginf].sum()),
+            zeros=int(counts[table.zeros].sum()),
+            denormal=int(counts[table.denormal].sum()),
+            moments=self._moments(),
         )
-        found.append(Quantile(fraction, interpolated(first, second, share)))
-    return tuple(found)
+        if self._present.size:
+            # -0.0 + 0 is 0.0; its pattern may stand first among the equals.
+            facts.min, facts.max = self._values[0].item() + 0, self._values[-1].item() + 0
+            facts.negative = int(self._numbers[self._values < 0].sum())
+        return facts
 
+    def _moments(self) -> Moments:
+        import numpy as np
 
-def interpolated(first: float, second: float, share: float) -> float:
-    """The point between two values as numpy computes it (`numpy.lib._function_base_impl._lerp`)."""
-    if share >= 0.5:
-        return second - (second - first) * (1 - share)
-    return first + (second - first) * share
+        mantissa, exponent = self._table.mantissa[self._present], self._table.exponent[self._present]
+        largest = int(np.abs(mantissa).max()) if mantissa.size else 0
+        moments = Moments()
+        if mantissa.size <= _FEW or self.finite * largest**2 >= 1 << 62:
+            for value, copies in zip(self._values.tolist(), self._numbers.tolist(), strict=True):
+                unit = fixed(value)
+                moments.merge(Moments(copies, unit * copies, abs(unit) * copies, unit * unit * copies))
+            return moments
+        # By exponent: the integer sums of the mantissas, then one shift each.
+        by_exponent = np.argsort(exponent, kind="stable")
+        exponents, starts = np.unique(exponent[by_exponent], return_index=True)
+        weighted = (self._numbers * mantissa)[by_exponent]
+        sums = np.add.reduceat(weighted, starts).tolist()
+        absolutes = np.add.reduceat(np.abs(weighted), starts).tolist()
+        squares = np.add.reduceat(weighted * mantissa[by_exponent], starts).tolist()
+        moments.count = self.finite
+        for power, total, absolute, square in zip(exponents.tolist(), sums, absolutes, squares, strict=True):
+            moments.total += total << (power + UNIT_BITS)
+            moments.absolute += absolute << (power + UNIT_BITS)
+            moments.squares += square << (2 * (power + UNIT_BITS))
+        return moments
 
+    def distinct(self) -> int:
+        """How many different finite values occur; 0.0 and -0.0 are one."""
+        return int((self._values[1:] != self._values[:-1]).sum()) + 1 if self._values.size else 0
 
-def counts_between(table: PatternTable, counts: Ints, edges: npt.NDArray[np.float64]) -> Ints:
-    """Below the edges, in each bin, above them: bins + 2 numbers."""
-    import numpy as np
+    def quantiles(self, copies: int) -> tuple[Quantile, ...]:
+        """The quantiles of `FRACTIONS` of the values, each taken `copies` times."""
+        total = self.finite * copies
+        if not total:
+            return ()
+        return tuple(Quantile(fraction, self._quantile(fraction, total, copies)) for fraction in FRACTIONS)
 
-    values = table.values[table.order].astype(np.float64)
-    cumulated = np.concatenate(([0], np.cumsum(counts[table.order])))
-    at = np.searchsorted(values, edges, side="left")
-    at[-1] = np.searchsorted(values, edges[-1], side="right")
-    return np.diff(np.concatenate(([0], cumulated[at], cumulated[-1:])))
+    def _quantile(self, fraction: float, total: int, copies: int) -> float:
+        import numpy as np
+
+        rank, share = place_of(fraction, total)
+        first, second = (
+            float(self._values[int(np.searchsorted(self._cumulated, min(at, total - 1) // copies, side="right"))])
+            for at in (rank, rank + 1)
+        )
+        return interpolated(first, second, share)
+
+    def between(self, edges: npt.NDArray[np.float64]) -> Ints:
+        """Below the edges, in each bin, above them: bins + 2 numbers."""
+        import numpy as np
+
+        cumulated = np.concatenate(([0], self._cumulated))
+        at = np.searchsorted(self._values, edges, side="left")
+        at[-1] = np.searchsorted(self._values, edges[-1], side="right")
+        return np.diff(np.concatenate(([0], cumulated[at], cumulated[-1:])))

@@ -27,12 +27,15 @@ def answers(
     """`work(job)` for every job, in their order, computed by several threads.
 
     Closing the generator drops the jobs that have not begun and waits for those that have. torch's own threads are
-    turned off inside: they share one chunk among them, which is too small to be worth it.
+    turned off inside: they would share one chunk among them, which is too small to be worth it, and on a busy machine
+    they wait for each other many times as long as they work.
     """
-    if workers == 1:
-        yield from map(work, jobs)
-        return
     import torch
+
+    if workers == 1:
+        for job in jobs:
+            yield _alone(work, job)
+        return
 
     before = torch.get_num_threads()
     queue = iter(jobs)
@@ -49,6 +52,18 @@ def answers(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         # torch keeps the number for threads that start later; those here are gone.
+        torch.set_num_threads(before)
+
+
+def _alone(work: Callable[[Job], Answer], job: Job) -> Answer:
+    """`work(job)` in this thread, without torch's own threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return work(job)
+    finally:
         torch.set_num_threads(before)
 
 
