@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +174,7 @@ def test_that_a_cut_file_is_a_finding(tmp_path: Path) -> None:
     )
     path.write_bytes(path.read_bytes()[:-1000])
     report = run(check_task(open_checkpoint(path)))
-    assert [finding.check for finding in report.findings] == ["entries that cannot be read"]
+    assert [finding.check for finding in report.findings] == ["entries that cannot be read", "warnings of the reader"]
 
 
 def test_that_the_table_of_allowed_names_is_torch_s_own() -> None:
@@ -204,6 +206,36 @@ def test_that_torch_refuses_what_the_check_says_it_refuses(content: object, tmp_
         assert refused in finding.message
     else:
         assert findings == []
+
+
+class _Runs:
+    """Asks for a program when it is unpickled."""
+
+    def __init__(self, function: Any, *args: object) -> None:
+        self.call = function, args
+
+    def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
+        return self.call
+
+
+@pytest.mark.parametrize(
+    ("function", "severity"), [(os.system, "error"), (eval, "error"), (exec, "error"), (getattr, "warning")]
+)
+def test_that_names_which_can_run_programs_are_found_and_not_recommended(
+    function: Any, severity: str, tmp_path: Path
+) -> None:
+    _, report = checked({"w.weight": torch.zeros(2), "x": _Runs(function, "1", "2")}, tmp_path)
+    danger, refused = report.findings
+    assert (danger.check, danger.severity) == ("names that can run programs", severity)
+    assert function.__name__ in danger.message
+    assert (refused.check, refused.remedy) == ("classes that need weights_only=False", "Do not load it")
+
+
+def test_that_a_plain_pickle_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "plain.pkl"
+    path.write_bytes(pickle.dumps({"w": 1, "p": argparse.Namespace(a=1)}))
+    (finding,) = run(check_task(open_checkpoint(path))).findings
+    assert "torch.load does not read a plain pickle" in finding.message
 
 
 def test_that_a_torchscript_archive_is_told(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.meaning.recognise import recognise_task
 from viewer.checkpoint.meaning.results import OptimizerFacts, Recognition
 from viewer.checks import structure, values
+from viewer.checks.danger import CHECK as DANGER
+from viewer.checks.danger import danger_findings
 from viewer.checks.results import SEVERITIES, CheckReport, OptimizerNumbers
 from viewer.checks.weights_only import CHECK as WEIGHTS_ONLY
 from viewer.checks.weights_only import weights_only_findings
@@ -31,8 +33,9 @@ def check_task(
     """
     if recognition is None:
         recognition = yield from recognise_task(checkpoint)
-    report = CheckReport(checks=[*structure.CHECKS, WEIGHTS_ONLY], with_values=with_values)
+    report = CheckReport(checks=[*structure.CHECKS, WEIGHTS_ONLY, DANGER], with_values=with_values)
     report.findings += structure.structure_findings(checkpoint, recognition)
+    report.findings += danger_findings(checkpoint)
     report.findings += weights_only_findings(checkpoint)
     if with_values:
         from viewer.tensors.brief_task import brief_task

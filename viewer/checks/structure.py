@@ -20,7 +20,8 @@ VIEWS: Final = "views that waste space"
 MISFIT: Final = "moments that do not fit"
 UNNAMED: Final = "optimizer that does not fit the model"
 UNREADABLE: Final = "entries that cannot be read"
-CHECKS: Final = (PREFIXES, DEVICES, VIEWS, MISFIT, UNNAMED, UNREADABLE)
+READER: Final = "warnings of the reader"
+CHECKS: Final = (PREFIXES, DEVICES, VIEWS, MISFIT, UNNAMED, UNREADABLE, READER)
 
 _WASTE_SHARE: Final = 0.5
 _WASTE_NBYTES: Final = 1 << 20
@@ -39,6 +40,19 @@ def structure_findings(checkpoint: Checkpoint, recognition: Recognition) -> list
     for optimizer in recognition.optimizers:
         found += _misfits(look, optimizer)
     found += _unreadable(look)
+    warnings = checkpoint.warnings
+    if warnings:
+        more = f" (and {len(warnings) - _SHOWN:,} more)" if len(warnings) > _SHOWN else ""
+        found.append(
+            Finding(
+                READER,
+                "warning",
+                "; ".join(warnings[:_SHOWN]) + more,
+                "Compare the file with the one it was copied from, or save it anew",
+                (0,),
+                len(warnings),
+            )
+        )
     return found
 
 

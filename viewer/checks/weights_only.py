@@ -11,6 +11,7 @@ from typing import Final
 
 from viewer.checkpoint.document import Checkpoint, GlobalUse
 from viewer.checkpoint.dtypes import DTYPES
+from viewer.checks.danger import can_run, modern
 from viewer.checks.results import Finding
 
 CHECK: Final = "classes that need weights_only=False"
@@ -68,23 +69,16 @@ def _allowed() -> frozenset[str]:
 ALLOWED: Final = _allowed()
 """Dotted names that torch loads without being told to trust them."""
 
-_PYTHON_2: Final = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _SHOWN: Final = 5
 
 
 def is_allowed(module: str, name: str) -> bool:
-    return f"{_PYTHON_2.get(module, module)}.{name}" in ALLOWED
+    return f"{modern(module)}.{name}" in ALLOWED
 
 
 def refused(names: Iterable[GlobalUse]) -> list[str]:
     """Dotted names that torch refuses, as its message writes them."""
-    return sorted(
-        {
-            f"{_PYTHON_2.get(use.module, use.module)}.{use.name}"
-            for use in names
-            if not is_allowed(use.module, use.name)
-        }
-    )
+    return sorted({f"{modern(use.module)}.{use.name}" for use in names if not is_allowed(use.module, use.name)})
 
 
 def weights_only_findings(checkpoint: Checkpoint) -> list[Finding]:
@@ -93,29 +87,34 @@ def weights_only_findings(checkpoint: Checkpoint) -> list[Finding]:
     if "safetensors" in container:
         return []
     if "torchscript" in container:
-        return [
-            Finding(
-                CHECK,
-                "warning",
-                "torch.load(weights_only=True) says: Cannot use ``weights_only=True`` with TorchScript archives",
-                "Load it with torch.jit.load, and only if you trust where the file comes from: it is a program",
-                (0,),
-            )
-        ]
+        return [_SCRIPT]
     names = refused(checkpoint.globals)
     if not names:
         return []
     listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
-    first = names[0]
-    return [
-        Finding(
-            CHECK,
-            "warning",
-            f"torch.load(weights_only=True) says: Unsupported global: GLOBAL {first} was not an allowed global by "
-            f"default (the file names {listed})",
-            f"If you trust the file: with torch.serialization.safe_globals([{listed}]), or weights_only=False, which "
-            "runs what the file says",
-            (0,),
-            len(names),
+    if container == "pickle":
+        says = f"torch.load does not read a plain pickle, and pickle.load would import {listed}"
+        remedy = "If you trust the file, load it with pickle and save what you need of it with torch.save"
+    else:
+        says = (
+            f"torch.load(weights_only=True) says: Unsupported global: GLOBAL {names[0]} was not an allowed global by "
+            f"default (the file names {listed})"
         )
-    ]
+        allowed = ", ".join(names)
+        remedy = (
+            f"If you trust the file: with torch.serialization.safe_globals([{allowed}])"
+            if len(names) <= _SHOWN
+            else "If you trust the file: weights_only=False, which runs what the file says"
+        )
+    if any(can_run(use.module, use.name) for use in checkpoint.globals):
+        remedy = "Do not load it"
+    return [Finding(CHECK, "warning", says, remedy, (0,), len(names))]
+
+
+_SCRIPT: Final = Finding(
+    CHECK,
+    "warning",
+    "torch.load(weights_only=True) says: Cannot use ``weights_only=True`` with TorchScript archives",
+    "Load it with torch.jit.load, and only if you trust where the file comes from: it is a program",
+    (0,),
+)

@@ -13,6 +13,7 @@ from viewer.checkpoint.meaning.roles import is_buffer, role_of
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag, numel_of
 
+_SAFETENSORS_METADATA: Final = "__metadata__"
 _TENSOR: Final = int(Kind.TENSOR)
 _PARAMETER: Final = int(TensorFlag.PARAMETER)
 _FLOATING: Final = frozenset(code for code, dtype in enumerate(DTYPES) if dtype.kind in ("float", "complex"))
@@ -32,15 +33,20 @@ def state_dict_evidence(look: Look, node: int) -> tuple[bool, str] | None:
     n_tensors = kinds.count(_TENSOR)
     if look.attribute(node, "_metadata") is not None:
         return True, "it carries the `_metadata` that `Module.state_dict()` writes"
-    keys = [key for key in nodes.key[children.start : children.stop] if type(key) is str]
-    if not n_tensors or len(keys) < len(children) or n_tensors < 0.8 * len(children):
+    all_keys = nodes.key[children.start : children.stop]
+    keys = [key for key in all_keys if type(key) is str and key != _SAFETENSORS_METADATA]
+    # Entries of shards that are missing were tensors too.
+    n_entries = len(children) - all_keys.count(_SAFETENSORS_METADATA) - kinds.count(Kind.PROBLEM)
+    if not n_tensors or len(keys) < n_entries or n_tensors < 0.8 * n_entries:
         return None
     typical = sum(1 for key in keys if key.rpartition(".")[2] in _TYPICAL)
     if typical:
         return False, f"it maps names to tensors, and {typical:,} of them end as parameters of modules do"
-    if n_tensors == len(children) and (any("." in key for key in keys) or look.key_text(node) in _MODEL_KEYS):
+    if n_tensors < n_entries:
+        return None
+    if any("." in key for key in keys) or look.key_text(node) in _MODEL_KEYS:
         return False, "it maps names to tensors and nothing else"
-    if n_tensors == len(children) and node == 0:
+    if node == 0 or nodes.kind[nodes.parent[node]] == Kind.GROUP:
         return False, "the whole file maps names to tensors"
     return None
 
