@@ -110,3 +110,14 @@ def test_that_a_file_that_changed_meanwhile_is_not_checked(tmp_path: Path) -> No
     save_zip(path, {"a": torch.zeros(4)})
     with pytest.raises(FileChanged):
         run(check_task(checkpoint))
+
+
+def test_that_a_pickle_that_was_changed_is_said_to_be_when_it_is_opened(tmp_path: Path) -> None:
+    path = save_zip(tmp_path / "m.pth", {"epoch": torch.ones(1), "note": "abcdefgh"})
+    assert open_checkpoint(path).warnings == []
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abcdefgH"))
+
+    checkpoint = open_checkpoint(path)
+
+    assert checkpoint.nodes.value[checkpoint.find("note")] == "abcdefgH"
+    assert [text for text in checkpoint.warnings if text.startswith("checksum mismatch: m/data.pkl")]

@@ -165,7 +165,8 @@ def test_that_a_graph_of_shared_pairs_does_not_grow_without_end() -> None:
     pair: object = (1, 2)
     for _ in range(100):
         pair = (pair, pair)
-    assert len(tree(pair)) == 201 + 2 * 2 - 0 or len(tree(pair)) < 500
+    # Two rows for each pair, of which the second is a link; only the innermost pairs are shown again.
+    assert len(tree(pair)) == 1 + 2 * 100 + 2 * 2
 
 
 def test_that_deep_graphs_end_in_a_row_that_says_so() -> None:
@@ -186,7 +187,7 @@ def test_that_a_tree_beyond_the_limit_says_how_much_is_missing() -> None:
     assert nodes.kind[-1] == Kind.PROBLEM
     assert nodes.parent[100] == 2
     assert nodes.value[-1] == (
-        "the tree ends at 100 rows: 55 more entries here are not shown, nor is what 2 other entries hold"
+        "the tree ends at 100 rows: 55 more entries here are not shown, nor is what 1 other entries hold"
     )
 
 
@@ -203,11 +204,12 @@ def test_that_the_limit_is_no_limit_for_what_fits() -> None:
 
 def test_that_unusual_keys_are_told_apart() -> None:
     nan = float("nan")
-    root = {1: "a", "1": "b", True: "c", 1.5: "d", (1, 2): "e", None: "f", b"1": "g", nan: "h", float("nan"): "i"}
+    root = {1: "a", "1": "b", False: "c", 1.5: "d", (1, 2): "e", None: "f", b"1": "g", nan: "h", float("nan"): "i"}
     nodes = tree(root)
     assert nodes.key[1:] == [
         1,
         "1",
+        OtherKey("False"),
         OtherKey("1.5"),
         OtherKey("(1, 2)"),
         OtherKey("None"),
@@ -215,7 +217,6 @@ def test_that_unusual_keys_are_told_apart() -> None:
         OtherKey("nan"),
         OtherKey("nan", 2),
     ]
-    assert nodes.value[1] == "c"
 
 
 def test_that_keys_of_ten_thousand_characters_and_any_text_are_kept() -> None:
@@ -301,7 +302,8 @@ def test_that_what_stands_for_a_key_is_shown_as_the_key() -> None:
     root = {KeyStandIn((1, [2])): "a", KeyStandIn((1, [2])): "b"}
     nodes = tree(root)
     assert nodes.key[1:] == [OtherKey("(1, [2])"), OtherKey("(1, [2])", 2)]
-    assert [nodes.value[node] for node in tree({KeyStandIn([1])}).children(0)] == [None]
+    assert values(tree({KeyStandIn([1])})) == {(): None, (0,): None, (0, 0): 1}
+    assert values(tree([KeyStandIn(5)])) == {(): None, (0,): 5}
 
 
 def test_that_a_tensor_with_parts_is_unfolded_once() -> None:

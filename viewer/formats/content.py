@@ -1,8 +1,8 @@
 """A file's whole object graph: what the tree only shows, for whoever has to write it again.
 
-The tree of a checkpoint shows some things as texts (dates, unusual keys, long byte strings). The graph that it was made
-of holds everything; but it takes memory, and is dropped when the tree stands. So the file is read a second time, with
-limits that ask the readers to keep it.
+The tree of a checkpoint shows some things as texts (dates, unusual keys, long byte strings). The graph that it was
+made of holds everything; but it takes memory, and is dropped when the tree stands. So the file is read a second time,
+with limits that ask the readers to keep it.
 """
 
 from __future__ import annotations

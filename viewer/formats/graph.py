@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, TypeGuard
 
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag, TensorTable
@@ -170,9 +170,16 @@ class Describer:
 
 def may_have_children(item: object) -> bool:
     """A quick answer that is never wrongly no."""
-    if isinstance(item, (list, tuple, set, frozenset)) or type(item) is dict:
+    if isinstance(item, (list, tuple, set, frozenset)) or is_plain_dict(item):
         return bool(item)
     return True
+
+
+def is_plain_dict(item: object) -> TypeGuard[dict[object, object]]:
+    """Whether the children of a mapping are its items and nothing else."""
+    if isinstance(item, MappingStandIn):
+        return item.given is None and item.state is None and item.facts is None
+    return isinstance(item, dict)
 
 
 def children(item: object) -> Pairs | None:
@@ -220,7 +227,7 @@ def _pairs_of(given: object) -> Pairs:
 
 
 def _mapping_children(item: MappingStandIn) -> Pairs:
-    if item.given is None and item.facts is None and item.state is None:
+    if is_plain_dict(item):
         return item.items()
     pairs = [*_pairs_of(item.given), *item.items()]
     if item.facts:

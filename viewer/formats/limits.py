@@ -23,6 +23,9 @@ class Limits:
     pickle_opcode_nbytes
         Bytes of a pickle apart from the payloads of its strings. A torch tensor takes about 110, a small value 5 to
         20: this is some two million tensors, or more small values than `nodes`.
+    pickle_steps
+        Steps of the scan, each an opcode or a run of them, at about a third of a microsecond. A million small nodes
+        take some three million.
     pickle_payload_nbytes
         Bytes of strings inside one pickle. Pickled numpy arrays and `pickle.dump` of a state_dict hold their values
         there; 2 GB of them are seen in practice.
@@ -53,7 +56,7 @@ class Limits:
     tensor_dims
         Dimensions of one tensor. torch itself works with 64 (`c10`, TensorIterator).
     nodes
-        Rows of the tree. Twice what the largest honest files have.
+        Rows of the tree. Half as many again as the largest honest files have.
     tree_depth
         Levels of the tree. Whole modules reach some 50; what draws trees recurses.
     shared_leaves
@@ -75,6 +78,7 @@ class Limits:
     """
 
     pickle_opcode_nbytes: int = 256 * MIB
+    pickle_steps: int = 8_000_000
     pickle_payload_nbytes: int = 4 * GIB
     pickle_text_nbytes: int = 100 * MIB
     pickle_structure_nbytes: int = 400 * MIB
@@ -87,7 +91,7 @@ class Limits:
     key_depth: int = 200
     key_collisions: int = 64
     tensor_dims: int = 64
-    nodes: int = 2_000_000
+    nodes: int = 1_500_000
     tree_depth: int = 500
     shared_leaves: int = 16
     key_nchars: int = 300

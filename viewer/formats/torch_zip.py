@@ -8,13 +8,14 @@ machine, see torch/serialization.py:_load), `.data/serialization_id` (2.1), `.fo
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 from viewer.errors import ViewerError
 from viewer.formats.pickle import Group, PickleSession, Problem
-from viewer.formats.pickle_stream import load_pickle_task
+from viewer.formats.pickle_stream import ByteRange, load_pickle_task
 from viewer.formats.reading import Part, Reading
 from viewer.formats.torch_legacy import session_beside
 from viewer.formats.torchscript import is_script, sources_task, type_parameters
@@ -22,7 +23,7 @@ from viewer.formats.zip_archive import ZipArchive
 from viewer.formats.zip_directory import ZipDirectory
 from viewer.formats.zip_format import DEFLATE_METHOD
 from viewer.formats.zip_storages import place_storages_task
-from viewer.task import Task
+from viewer.task import Progress, Task
 
 _DATA: Final = "data.pkl"
 _SHOWN_RECORDS: Final = 20
@@ -125,6 +126,7 @@ class _Gathering:
         loaded = yield from load_pickle_task(session, content, 0, full, window=_WINDOW)
         if loaded.end != content.nbytes and not loaded.problem:
             self.warnings.append(f"{content.nbytes - loaded.end:,} bytes follow the pickle in {full}")
+        yield from self._checksum_task(number, content, full)
         by_key, prefix = session.storages_by_key, top + folder
         if archive.scan is not None:
             sizes = {prefix + key: session.storages.nbytes[number] for key, number in by_key.items()}
@@ -134,6 +136,15 @@ class _Gathering:
         records = yield from place_storages_task(archive, session.storages, by_key, prefix, big_endian)
         self.understood.update(records)
         return loaded.root
+
+    def _checksum_task(self, number: int, content: ByteRange, full: str) -> Task[None]:
+        """Compare a pickle, which has been read anyway, with its checksum; zero is none."""
+        expected = self.directory.crc[number]
+        if not expected or self.archive.scan is not None or content.nbytes > _WINDOW:
+            return
+        yield Progress(0, content.nbytes)
+        if zlib.crc32(content.read(0, content.nbytes)) != expected:
+            self.warnings.append(f"checksum mismatch: {full} is not as it was written, and may show wrong things")
 
     def _byte_order(self, top: str) -> bool:
         """True for big-endian values."""

@@ -18,15 +18,25 @@ from typing import TYPE_CHECKING, Any, Final
 from viewer.checkpoint.nodes import Key, Kind, NodeTable, OtherKey
 from viewer.checkpoint.tensors import TensorFlag, TensorTable
 from viewer.formats.content import ContentLimits
-from viewer.formats.graph import PLAIN_LEAVES, Attribute, Describer, Pairs, children, may_have_children
+from viewer.formats.graph import (
+    PLAIN_LEAVES,
+    Attribute,
+    Describer,
+    Pairs,
+    children,
+    is_plain_dict,
+    may_have_children,
+)
 from viewer.formats.limits import LIMITS, Limits
-from viewer.formats.pickle.standins import KeyStandIn, TensorStandIn
+from viewer.formats.pickle.standins import KeyStandIn, OrderedDictStandIn, TensorStandIn
 
 if TYPE_CHECKING:
     from viewer.formats.pickle.session import PickleSession
 
 _BATCH: Final = 50_000
+_FEW: Final = 6
 _LONG_TEXT: Final = 256
+_LISTS: Final = (list, tuple)
 _SCALAR: Final = int(Kind.SCALAR)
 _TENSOR: Final = int(Kind.TENSOR)
 _PARAMETER: Final = int(TensorFlag.PARAMETER)
@@ -77,6 +87,7 @@ class _Builder:
             dict: (int(Kind.MAPPING), self._type_id("dict")),
             list: (int(Kind.SEQUENCE), self._type_id("list")),
             tuple: (int(Kind.SEQUENCE), self._type_id("tuple")),
+            OrderedDictStandIn: (int(Kind.MAPPING), self._type_id("collections.OrderedDict")),
         }
         self.shown: dict[int, int] = {}  # by id: the node that shows a container; the graph is alive meanwhile
         self.ended = 0  # how many entries were left out when the tree reached its limit; 0 while it has not
@@ -96,9 +107,9 @@ class _Builder:
                 if depth >= self.limits.tree_depth:
                     if may_have_children(item):
                         self._append_problem(at, f"what is nested more than {depth:,} levels deep is not shown")
-                elif isinstance(item, list | tuple) and len(item) + first < self.limits.nodes:
+                elif isinstance(item, _LISTS) and len(item) + first < self.limits.nodes:
                     self._append(range(len(item)), item, at)
-                elif type(item) is dict and len(item) + first < self.limits.nodes:
+                elif is_plain_dict(item) and len(item) + first < self.limits.nodes:
                     self._append_keyed(list(item), list(item.values()), at, {})
                 else:
                     self._append_all(children(item) or (), at)
@@ -157,6 +168,19 @@ class _Builder:
         count = len(items)
         first = len(self.kinds)
         leaf_id = self.leaf_ids.get
+        if count <= _FEW:
+            self.keys += keys
+            for item in items:
+                type_id = leaf_id(type(item), -1)
+                self.kinds.append(_SCALAR)
+                self.parents.append(parent)
+                self.values.append(item)
+                self.types.append(type_id)
+                if type_id < 0:
+                    self.types[-1] = self._special(len(self.types) - 1, item)
+                elif type(item) is str and not item.isascii():
+                    self._check_text(len(self.types) - 1, item)
+            return
         types = [leaf_id(type(item), -1) for item in items]
         self.kinds += [_SCALAR] * count
         self.parents += [parent] * count
@@ -197,7 +221,8 @@ class _Builder:
         if kind in _CONTAINERS:
             before = self.shown.setdefault(id(item), node)
             if before == node or self._is_small(item):
-                self.level.append((node, item))
+                if may_have_children(item):
+                    self.level.append((node, item))
             else:
                 kind, value = Kind.LINK, before
         self.kinds[node] = kind

@@ -124,7 +124,7 @@ def test_that_rebuilds_do_not_call_one_another_without_end() -> None:
     inner = b"(" + storage_id() + number(0) + b"(K\x02t(K\x01t\x89Nt"
     v2 = named("torch._utils", "_rebuild_tensor_v2")
     once = named("torch._tensor", "_rebuild_from_type_v2") + b"(" + v2 + named("m", "Sub") + inner + b"NtR"
-    session, nodes = tree_of(b"\x80\x02" + once + b".")
+    _, nodes = tree_of(b"\x80\x02" + once + b".")
     assert (nodes.kind[0], nodes.type_name(0)) == (Kind.TENSOR, "m.Sub")
     again = named("torch._tensor", "_rebuild_from_type_v2")
     twice = (

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from viewer.errors import MalformedFile
 from viewer.formats.pickle.careful import Reader, StopReached
-from viewer.formats.pickle.standins import CalledStandIn, ObjectStandIn, OutOfBand, Record, StandInType
+from viewer.formats.pickle.standins import CalledStandIn, ObjectStandIn, OutOfBand, Problem, Record, StandInType
 
 _U16: Final = Struct("<H").unpack_from
 _I32: Final = Struct("<i").unpack_from
@@ -92,7 +92,8 @@ def _string_line(reader: Reader) -> str:
 
 
 def _unicode_line(reader: Reader) -> str:
-    return str(reader.line(), "raw-unicode-escape")
+    # By the function itself: a codec looked up by name is imported when it is first needed.
+    return codecs.raw_unicode_escape_decode(reader.line())[0]
 
 
 def _mark(reader: Reader) -> None:
@@ -264,7 +265,7 @@ def _stack_global(reader: Reader) -> object:
     name = reader.stack.pop()
     module = reader.stack.pop()
     if type(name) is not str or type(module) is not str:
-        raise MalformedFile("a class is named by something that is not text")
+        return Problem("a class that is named by something else than text")
     return reader.find_class(module, name)
 
 

@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 _HASH_BUDGET: Final = 20_000_000  # elements visited for all keys together: about a second
 _LARGE: Final = 4_096  # bytes of a string, from which comparing it is counted
 
-_FAULTS: Final = (IndexError, KeyError, TypeError, ValueError, OverflowError, AttributeError, MemoryError)
+_FAULTS: Final = (
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    AttributeError,
+    MemoryError,
+    RecursionError,
+)
 
 FindClass = Callable[[str, str], object]
 PersistentLoad = Callable[[object], object]
@@ -82,9 +91,11 @@ class Reader:
         self.stack: list[Any] = []
         self.below: list[list[Any]] = []  # the stacks under each open mark
         self.memo: dict[int, object] = {}
-        self.weights: dict[int, tuple[int, int]] = {}  # by id of a tuple or frozenset: elements below it, levels
+        # By id of a tuple or frozenset with such members: elements below it, levels.
+        self.weights: dict[int, tuple[int, int]] = {}
         self.kept: list[object] = []  # keeps those ids theirs
-        self.hashes: dict[int, Counter[int]] = {}  # by id of a container: how many expensive keys have a hash
+        # By id of a container: the container, which keeps the id its own, and how many expensive keys have a hash.
+        self.hashes: dict[int, tuple[object, Counter[int]]] = {}
         self.hash_budget = _HASH_BUDGET
         self.memory = 0
 
@@ -108,7 +119,7 @@ class Reader:
             top = self.stack[-1] if self.stack else None
             if isinstance(top, dict):
                 self.set_items(top, items)
-            elif isinstance(top, (list, set)) or isinstance(top, ObjectStandIn):
+            elif isinstance(top, (list, set, ObjectStandIn)):
                 self.extend(top, items)
             elif items:
                 self.stack.append(SequenceStandIn("unfinished", items))
@@ -147,7 +158,7 @@ class Reader:
     def _weigh(self, item: object) -> tuple[int, int]:
         kind = type(item)
         if kind is tuple or kind is frozenset:
-            return self.weights.get(id(item), (1, 1))
+            return self.weights.get(id(item)) or (1 + len(item), 1)  # type: ignore[arg-type]
         if kind is str or kind is bytes:
             return 1 + (len(item) >> 6), 0  # type: ignore[arg-type]
         if kind is int:
@@ -156,7 +167,14 @@ class Reader:
 
     def made(self, made: tuple[object, ...] | frozenset[object]) -> tuple[object, ...] | frozenset[object]:
         """Note what hashing a new tuple or frozenset costs."""
-        self.memory += 200 + 8 * len(made)
+        self.memory += 60 + 8 * len(made)
+        for item in made:
+            kind = type(item)
+            if kind is tuple or kind is frozenset or ((kind is str or kind is bytes) and len(item) > _LARGE):  # type: ignore[arg-type]
+                break
+        else:
+            return made  # as `_weigh` takes it without a note
+        self.memory += 300
         weight, depth = 1, 0
         for item in made:
             item_weight, item_depth = self._weigh(item)
@@ -184,10 +202,12 @@ class Reader:
             value = hash(key)
         except TypeError:
             return KeyStandIn(key)
-        same = self.hashes.setdefault(id(container), Counter())
+        _, same = self.hashes.setdefault(id(container), (container, Counter()))
+        if same[value] >= self.limits.key_collisions:
+            return KeyStandIn(key)
         same[value] += 1
         self.hash_budget -= weight * same[value]
-        return KeyStandIn(key) if same[value] > self.limits.key_collisions else key
+        return key
 
     # Filling
 

@@ -19,9 +19,9 @@ _LONG_STRINGS_FETCHED_NBYTES: Final = 4_000_000_000  # compared at 10 GB/s
 _NBYTES_PER_BYTE: Final = 10
 _NBYTES_OF: Final = {
     b"}": 290, b"d": 290, b"]": 90, b"l": 90, b"\x8f": 220, b"\x91": 220, b"\x85": 50, b"\x86": 50, b"\x87": 50,
-    b"R": 130, b"\x81": 130, b"o": 130, b"\x92": 130, b"Q": 60, b"\x8c": 40,
+    b"R": 180, b"\x81": 180, b"o": 180, b"\x92": 180, b"Q": 60, b"\x8c": 40,
 }  # fmt: skip
-_MOST_PER_BYTE: Final = 78  # of any pickle: }NNs is 310 bytes
+_MOST_PER_BYTE: Final = 80  # of any pickle but one of empty sets: }NNs is 310 bytes
 
 
 @dataclass(slots=True)
@@ -79,7 +79,8 @@ def memory_needed(data: bytes | memoryview, start: int, end: int, structure: int
         Its bytes without its strings.
     """
     allowed = limits.pickle_structure_nbytes
-    if structure * _MOST_PER_BYTE <= allowed:
+    sets = bytes(data[start:end]).count(b"\x8f") if structure * _NBYTES_OF[b"\x8f"] > allowed else 0
+    if structure * _MOST_PER_BYTE + sets * _NBYTES_OF[b"\x8f"] <= allowed:
         return structure * _NBYTES_PER_BYTE
     needed = structure * _NBYTES_PER_BYTE
     if needed > allowed or end - start > 2 * structure:

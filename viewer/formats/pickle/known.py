@@ -14,11 +14,12 @@ here are not in it, since a program that really called them could be led anywher
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from viewer.formats.pickle.faults import excess
 from viewer.formats.content import ContentLimits, keeps_calls
+from viewer.formats.pickle.faults import excess
 from viewer.formats.pickle.names import CONSTANTS, STORAGE_CLASSES, plain_name
 from viewer.formats.pickle.numpy_shapes import NUMPY_SHAPES
 from viewer.formats.pickle.plain_shapes import PLAIN_SHAPES
@@ -33,7 +34,7 @@ Builder: TypeAlias = Callable[..., object]
 """Makes a record or plain value of the arguments of a call, in constant time; raises one of `MISFITS` when they are
 not what it knows, and the call is then recorded as that of an unknown class."""
 
-MISFITS: Final = (TypeError, ValueError, OverflowError, LookupError, AttributeError, RecursionError)
+MISFITS: Final = (TypeError, ValueError, OverflowError, LookupError, AttributeError, RecursionError, struct.error)
 
 SHAPES: Final[dict[str, Callable[[PickleSession], Builder]]] = {
     **PLAIN_SHAPES,

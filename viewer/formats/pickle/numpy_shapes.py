@@ -6,6 +6,7 @@ Forms follow numpy/_core/src/multiarray/descriptor.c (`arraydescr_reduce`, `arra
 
 from __future__ import annotations
 
+import codecs
 import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -32,7 +33,7 @@ _STRUCT_CODES: Final = {
 
 _DIMS: Final = 64
 _FIELDS: Final = 64
-_TEXT_ITEMS_NBYTES: Final = 1 << 16
+_TEXT_NBYTES: Final = 1 << 20
 
 
 class DtypeRecord(Record):
@@ -71,6 +72,12 @@ class DtypeRecord(Record):
             self.fields = ", ".join(parts)
         elif subarray is not None:
             self.fields = "subarray"
+
+    def decode(self, raw: bytes) -> str:
+        """An element of a text dtype, which numpy keeps in UTF-32 and fills up with zeros."""
+        # By the functions themselves: a codec looked up by name is imported when it is first needed.
+        decode = codecs.utf_32_be_decode if self.big_endian else codecs.utf_32_le_decode
+        return decode(raw, "replace", True)[0].rstrip("\0")
 
     @property
     def torch_name(self) -> str:
@@ -188,14 +195,13 @@ def _other_values(
         return {"data": data}
     raw = original_bytes(session, data)
     width = int(size) * (4 if kind == "U" else 1)
-    if width == 0 or len(raw) > _TEXT_ITEMS_NBYTES or not session.spend_on_text(len(raw) + 1_000):
+    count = min(numel_of(shape), len(raw) // max(width, 1))
+    if width == 0 or len(raw) > _TEXT_NBYTES or not session.may_decode(count):
         return {"data": data}
-    count = min(numel_of(shape), len(raw) // width)
-    encoding = ("utf-32-be" if dtype.big_endian else "utf-32-le") if kind == "U" else "latin-1"
     items: list[object] = []
     for at in range(0, count * width, width):
         piece = raw[at : at + width]
-        items.append(piece.decode(encoding, "replace").rstrip("\0") if kind == "U" else piece.rstrip(b"\0"))
+        items.append(dtype.decode(piece) if kind == "U" else piece.rstrip(b"\0"))
     return {"items": items}
 
 
@@ -217,12 +223,13 @@ def _scalar(session: PickleSession) -> Callable[..., object]:
         if not name:
             if code[:1] in {"U", "S"}:
                 raw = original_bytes(session, packed)[:4_096]
-                encoding = ("utf-32-be" if dtype.big_endian else "utf-32-le") if code[:1] == "U" else "latin-1"
-                return ScalarStandIn(
-                    f"numpy.{'str_' if code[:1] == 'U' else 'bytes_'}", raw.decode(encoding, "replace")
-                )
+                if code[:1] == "U":
+                    return ScalarStandIn("numpy.str_", dtype.decode(raw))
+                return ScalarStandIn("numpy.bytes_", "", raw)
             raise TypeError("no plain number")
         raw = original_bytes(session, packed)
+        if len(raw) != DTYPES[DTYPE_CODE[name]].itemsize:
+            raise ValueError("not the bytes of one number")
         numbers = struct.unpack((">" if dtype.big_endian else "<") + _STRUCT_CODES[code], raw)
         value: object = complex(*numbers) if len(numbers) == 2 else numbers[0]
         return ScalarStandIn(f"numpy.{'bool_' if name == 'bool' else name}", repr(value), value)

@@ -33,7 +33,10 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
     # By id of a stand-in class, which is held beside: what it stands for. (A hash of the object would be its own.)
     classes: dict[int, tuple[int, int, object]] = {}
 
-    def storage(storage_class: object, key: str, location: object, numel: object) -> object:
+    def read(pid: object) -> object:
+        if type(pid) is not tuple or not 5 <= len(pid) <= 6 or pid[0] != "storage" or type(pid[2]) is not str:
+            return _other(session, pid)
+        storage_class, key, numel = pid[1], pid[2], pid[4]
         known = classes.get(id(storage_class))
         if known is None:
             dtype = storage_class_dtype(storage_class)
@@ -43,20 +46,15 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
             return Problem("a storage of an unknown kind or size")
         number = by_key.get(key)
         if number is None:
-            place = location if type(location) is str else "unknown"
-            number = by_key[key] = add_storage(key, dtype, numel * itemsize, place)
+            location = pid[3] if type(pid[3]) is str else "unknown"
+            number = by_key[key] = add_storage(key, dtype, numel * itemsize, location)
         elif nbytes_column[number] < numel * itemsize:
             # The same record, named twice with different sizes: the larger claim is the one to check.
             nbytes_column[number] = numel * itemsize
-        return StorageStandIn(number, dtype)
-
-    def read(pid: object) -> object:
-        if type(pid) is tuple and 5 <= len(pid) <= 6 and pid[0] == "storage" and type(pid[2]) is str:
-            made = storage(pid[1], pid[2], pid[3], pid[4])
-            if len(pid) == 6 and pid[5] is not None and type(made) is StorageStandIn:
-                _apply_view(session, made, pid[5])
-            return made
-        return _other(session, pid)
+        made = StorageStandIn(number, dtype)
+        if len(pid) == 6 and pid[5] is not None:
+            _apply_view(session, made, pid[5])
+        return made
 
     return read
 

@@ -24,6 +24,7 @@ from viewer.formats.limits import MIB, Limits
 from viewer.formats.pickle.cost import Tally, memory_needed
 from viewer.formats.pickle.faults import TruncatedPickle as TruncatedPickle
 from viewer.formats.pickle.faults import damaged, excess, truncated
+from viewer.formats.pickle.flat import AFTER_MARK, FLAT_STRING, is_small_tuple, more_flat
 from viewer.formats.pickle.opcodes import (
     ATOM,
     COUNT_WIDTH,
@@ -50,12 +51,10 @@ _HEAVY: Final = -1
 _ODD: Final = -2
 _SMALL_TUPLE: Final = -3
 
-_AFTER_MARK: Final = 1_000  # added to the count of flat values while there is nothing else since the last mark
-_FLAT: Final = 16
 _PAYLOAD: Final = 100  # bytes of a string, from which its memory is that of the file
-_FLAT_STRING: Final = 256
 _LONG_STRING: Final = 4_096
 _RUN_FROM: Final = 100_000  # bytes left, from which compiling an expression for this one pickle pays
+_FOLLOWED: Final = 1_000  # memo entries of one run that are counted through
 _STAGE_NBYTES: Final = 4 * MIB
 
 
@@ -66,7 +65,7 @@ class Scan:
     Attributes
     ----------
     end
-        Offset of the byte after STOP.
+        Offset of the byte after STOP; of a suspicious pickle, perhaps of the end of the data.
     globals
         (module, name) that GLOBAL, INST and STACK_GLOBAL name, with counts. A STACK_GLOBAL whose strings come from
         afar is missed here; loading counts them all.
@@ -94,18 +93,6 @@ def scan_pickle(data: bytes | memoryview, offset: int, limits: Limits, source_na
     return _Scanner(data, offset, limits, source_name).scan()
 
 
-def _more(flat: int, count: int) -> int:
-    """The count of flat values after some more; it stops just above what makes a small tuple."""
-    return min(flat + count, (_AFTER_MARK if flat >= _AFTER_MARK else 0) + _FLAT + 1)
-
-
-def _is_small(opcode: int, flat: int) -> bool:
-    """Whether a tuple opcode takes a few flat values and nothing else."""
-    if opcode == 0x74:  # TUPLE
-        return _AFTER_MARK <= flat <= _AFTER_MARK + _FLAT
-    return opcode != 0x91 and flat % _AFTER_MARK > opcode - 0x85  # TUPLE1 to TUPLE3; FROZENSET never
-
-
 class _Scanner:
     def __init__(self, data: bytes | memoryview, offset: int, limits: Limits, source_name: str) -> None:
         self.data = data
@@ -120,11 +107,10 @@ class _Scanner:
         self.memo = 0  # one more than the highest index written
         self.memoize = False  # protocol 4 and 5: the memo counts for itself
         self.heavy: set[int] = set()  # indexes of heavy tuples written outside runs
-        self.small: set[int] = set()  # the same of small flat tuples
         self.long: dict[int, int] = {}  # indexes of long strings, with their bytes
         self.fetched: Counter[int] = Counter()  # fetches of indexes from 256 on, all outside runs
         self.run: re.Pattern[bytes] | None = None
-        self.runs: list[tuple[int, int, int]] = []  # first memo index, start and end of runs that use MEMOIZE
+        self.runs: list[tuple[int, int, int, int]] = []  # entries of the memo before it, start, end, entries in it
         self.tally = Tally()
 
     def scan(self) -> Scan:
@@ -132,28 +118,36 @@ class _Scanner:
             end = self._walk()
         except IndexError as error:
             raise truncated(self.name) from error
+        if end is None:
+            return Scan(len(self.data), self.globals, self.tally.suspicion(len(self.data) - self.start))
         structure = end - self.start - self.payload
         needed = memory_needed(self.data, self.start, end, structure, self.limits)
         if needed > self.limits.pickle_structure_nbytes:
             raise excess(self.name, f"some {needed >> 20:,} MiB of small objects")
-        self.tally.heavy_fetches += self._heavy_in_runs(end)
+        self.tally.heavy_fetches += self._heavy_in_runs()
         return Scan(end, self.globals, self.suspicion or self.tally.suspicion(structure))
 
-    def _walk(self) -> int:
-        """The offset after STOP. IndexError means that the data ends before it."""
+    def _walk(self) -> int | None:
+        """The offset after STOP; None where it is known before that the pickle is suspicious, and long.
+
+        IndexError means that the data ends before STOP.
+        """
         data, kinds, lengths = self.data, KINDS, LENGTHS
         position, size = self.start, len(self.data)
         last = _LIGHT
-        flat = 0  # how many numbers and short strings were just pushed, see `_AFTER_MARK`
+        flat = 0  # how many numbers and short strings were just pushed, see `viewer.formats.pickle.flat`
         next_stage = self.start
         run = None
-        while True:
+        for step in range(self.limits.pickle_steps):
+            if step == self.limits.careful_opcodes and self.tally.suspicion(position - self.start):
+                return None
             if run is not None:
                 matched = run.match(data, position)
                 if matched is not None:
                     end = matched.end()
-                    if self.memoize:
-                        self._count_memoized(position, end)
+                    made = bytes(data[position:end]).count(b"\x94") if self.memoize else 0
+                    self.runs.append((self.memo, position, end, made))
+                    self.memo += made
                     position, last, flat = end, _LIGHT, 0
             if position >= next_stage and self.memo >= LOW_INDEXES and size - position >= _RUN_FROM:
                 next_stage = position + _STAGE_NBYTES
@@ -165,21 +159,21 @@ class _Scanner:
                 matched = ATOMS.match(data, position)
                 if matched is None:
                     raise IndexError
-                flat = _more(flat, len(ONE_ATOM.findall(data, position, matched.end())))
+                flat = more_flat(flat, len(ONE_ATOM.findall(data, position, matched.end())))
                 position, last = matched.end(), _LIGHT
             elif kind == COUNTED:
                 position, last, countable = self._counted(opcode, position)
-                flat = _more(flat, 1) if countable else 0
+                flat = more_flat(flat, 1) if countable else 0
             elif kind == PUT:
                 position = self._put(opcode, position, last)
                 if run is not self.run:
                     run = self.run
             elif kind == GET:
-                position = self._get(opcode, position)
-                last, flat = _ODD, 0
+                position, last = self._get(opcode, position)
+                flat = 0
             elif kind == MARK:
                 position += 1
-                flat = _AFTER_MARK
+                flat = AFTER_MARK
             elif kind == MAKES:
                 position += 1 + lengths[opcode]
                 last = flat = 0
@@ -188,7 +182,7 @@ class _Scanner:
                 last, flat = _ODD, 0
             elif kind == TUPLE:
                 position += 1
-                if _is_small(opcode, flat):
+                if is_small_tuple(opcode, flat):
                     self.tally.tuples += 1
                     last = _SMALL_TUPLE
                 else:
@@ -205,6 +199,7 @@ class _Scanner:
                     last = flat = 0
             if position > size:
                 raise IndexError
+        raise excess(self.name, f"more than {self.limits.pickle_steps:,} steps to scan")
 
     def _counted(self, opcode: int, at: int) -> tuple[int, int, bool]:
         """A string or long integer: the position after it, what it is on the stack, and whether it is short."""
@@ -226,7 +221,7 @@ class _Scanner:
         if self.memoize and opcode == 0x8C:
             # What STACK_GLOBAL names are the last two strings, unless they come from the memo.
             self.strings = (self.strings[1], str(bytes(self.data[start:end]), "utf-8", "replace"))
-        return end, _LIGHT, nbytes < _FLAT_STRING
+        return end, _LIGHT, nbytes < FLAT_STRING
 
     def _checked(self, at: int, end: int) -> bytes | memoryview:
         if end > len(self.data):
@@ -266,29 +261,31 @@ class _Scanner:
                 self.long[index] = last
             elif last == _HEAVY:
                 self.heavy.add(index)
-            elif last == _SMALL_TUPLE:
-                self.small.add(index)
-            else:
+            elif last == _ODD:
                 self._suspect("an object that enters the memo late")
             if index < LOW_INDEXES and self.run is not None and last != _SMALL_TUPLE:
                 self.run = self._compile(end)
         return end
 
-    def _get(self, opcode: int, at: int) -> int:
-        """BINGET, LONG_BINGET and GET; returns the position after it."""
+    def _get(self, opcode: int, at: int) -> tuple[int, int]:
+        """BINGET, LONG_BINGET and GET; returns the position after it, and what it leaves on top."""
         if opcode == 0x68:
             index, end = self.data[at + 1], at + 2
         elif opcode == 0x6A:
             index, end = _U32(self._checked(at, at + 5), at + 1)[0], at + 5
         else:
             index, end = self._line_index(at)
+        last = _LIGHT
         if index in self.heavy:
             self.tally.heavy_fetches += 1
+            last = _HEAVY
         elif index >= LOW_INDEXES:
             self.fetched[index] += 1
+            last = _ODD
         if index in self.long:
             self.tally.long_fetched += self.long[index]
-        return end
+            last = _ODD
+        return end, last
 
     def _line_index(self, at: int) -> tuple[int, int]:
         line, end = self._line(at + 1)
@@ -375,36 +372,28 @@ class _Scanner:
         self.run = run_pattern(light, min(highest, 255), self.memoize)
         return self.run
 
-    def _count_memoized(self, start: int, end: int) -> None:
-        made = bytes(self.data[start:end]).count(b"\x94")
-        if made:
-            self.runs.append((self.memo, start, end))
-            self.memo += made
-
-    def _heavy_in_runs(self, end: int) -> int:
+    def _heavy_in_runs(self) -> int:
         """How many of the fetches outside runs may be of a tuple that was made inside one."""
-        if self.run is None or not self.fetched:
+        if not self.runs or not self.fetched:
             return 0
         fetched = self.fetched.items()
         if self.memoize:
-            return sum(count for index, count in fetched if index not in self.small and self._is_tuple_in_run(index))
-        made = Counter(_TUPLE_PUTS.findall(self.data, self.start, end))
-        # A small tuple was seen outside a run; one more tuple with its index is inside.
-        return sum(count for index, count in fetched if made[index.to_bytes(4, "little")] > (index in self.small))
+            return sum(count for index, count in fetched if self._is_tuple_in_run(index))
+        # In runs alone: long strings between them can be gigabytes.
+        made = Counter(_TUPLE_PUTS.findall(b"\xff".join(self.data[start:end] for _, start, end, _ in self.runs)))
+        return sum(count for index, count in fetched if made[index.to_bytes(4, "little")])
 
     def _is_tuple_in_run(self, index: int) -> bool:
-        at = bisect_right(self.runs, (index, len(self.data), 0)) - 1
-        if at < 0:
-            return False
-        first, start, end = self.runs[at]
-        if index - first > 200:
-            return True  # taken for one: runs are short, or have nothing to fetch
+        at = bisect_right(self.runs, (index, len(self.data), 0, 0)) - 1
+        first, start, end, made = self.runs[at]
+        if at < 0 or index - first >= made:
+            return False  # made outside runs
+        if index - first > _FOLLOWED:
+            return True
         run = bytes(self.data[start:end])
         where = -1
         for _ in range(index - first + 1):
             where = run.find(b"\x94", where + 1)
-            if where < 0:
-                return False  # made after this run, outside any
         return run[where - 1] in b"t\x85\x86\x87\x91"
 
     def _suspect(self, why: str) -> None:

@@ -16,7 +16,7 @@ NestedLoader: TypeAlias = Callable[[bytes], object]
 PersistentReader: TypeAlias = Callable[[object], object]
 
 _WARNINGS: Final = 1_000
-_DECODED_NBYTES: Final = 1 << 24
+_DECODED_ITEMS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class PickleSession:
         """By dotted name: the source code that legacy files keep beside an nn.Module."""
         self.caches: dict[str, dict[int, tuple[object, object]]] = {}
         self._warned: set[str] = set()
-        self._text_budget = _DECODED_NBYTES
+        self._to_decode = _DECODED_ITEMS
         self._depth = 0
 
     def nested(self) -> PickleSession:
@@ -161,10 +161,10 @@ class PickleSession:
         """Drop what `once` holds; between pickles nothing of it is needed."""
         self.caches.clear()
 
-    def spend_on_text(self, nbytes: int) -> bool:
-        """Whether these bytes of text arrays may still be decoded for show."""
-        self._text_budget -= nbytes
-        return self._text_budget >= 0
+    def may_decode(self, count: int) -> bool:
+        """Whether so many more items of text arrays may be decoded for show."""
+        self._to_decode -= count + 10
+        return self._to_decode >= 0
 
     def mark(self) -> SessionMark:
         """The state of the columns, to return to."""
@@ -188,6 +188,8 @@ class PickleSession:
         del storages.key[mark.storages :], storages.location[mark.storages :]
         for number in [number for number in storages.problem if number >= mark.storages]:
             del storages.problem[number]
+        for number in [number for number in storages.crc if number >= mark.storages]:
+            del storages.crc[number]
         for key in [key for key, number in self.storages_by_key.items() if number >= mark.storages]:
             del self.storages_by_key[key]
         del self.blobs[mark.blobs :]

@@ -135,8 +135,6 @@ def _unpickler_class(session: PickleSession) -> type[pickle.Unpickler]:
 
     A class for each pickle, since its methods are then plain functions that the C code calls without a detour.
     """
-    find = class_finder(session)
-    read = persistent_reader(session)
 
     class Inert(pickle.Unpickler):
         def __init__(self, file: _Whole) -> None:
@@ -145,11 +143,8 @@ def _unpickler_class(session: PickleSession) -> type[pickle.Unpickler]:
                 file, fix_imports=False, encoding="utf-8", errors="surrogateescape", buffers=_out_of_band()
             )
 
-        def find_class(self, module: str, name: str, /) -> object:
-            return find(module, name)
-
-        def persistent_load(self, pid: object, /) -> object:
-            return read(pid)
+        find_class = staticmethod(class_finder(session))
+        persistent_load = staticmethod(persistent_reader(session))
 
     return Inert
 
