@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.engine.meaning_handlers import MEANING_HANDLERS
+from viewer.engine.export_handlers import EXPORT_HANDLERS
 from viewer.engine.protocol import (
     ListDevices,
     OpenFile,
@@ -64,6 +65,7 @@ HANDLERS: Final[Mapping[type[Request], Handler]] = {
     ListDevices: list_devices,
     WarmUp: warm_up,
     Ping: ping,
+    **EXPORT_HANDLERS,
 }
 
 

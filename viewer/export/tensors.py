@@ -13,7 +13,16 @@ from viewer.checkpoint.tensors import TensorFlag, TensorRef, contiguous_stride, 
 from viewer.errors import BadPath
 from viewer.export.findings import Findings
 from viewer.export.options import CASTS, ExportOptions
-from viewer.export.values import CallValue, DictValue, NameValue, Record, StorageValue, TensorValue, Value
+from viewer.export.values import (
+    CallValue,
+    DictValue,
+    NameValue,
+    Record,
+    StorageValue,
+    TensorValue,
+    Value,
+    packed_nbytes,
+)
 from viewer.formats.pickle.standins import StorageStandIn, TensorStandIn
 
 if TYPE_CHECKING:
@@ -159,8 +168,9 @@ class TensorReader:
                 self._resolved.append(self._findings.path)
             if ref.storage.location != "cpu":
                 self._devices.add(ref.storage.location)
-            if record.nbytes < ref.storage.nbytes:
-                self._larger.append((record.nbytes, ref.storage.nbytes))
+            needed = packed_nbytes(ref.dtype, ref.numel)
+            if needed < ref.storage.nbytes:
+                self._larger.append((needed, ref.storage.nbytes))
         return record
 
     def storage(self, item: StorageStandIn) -> Value:
@@ -208,9 +218,11 @@ class TensorReader:
             whole(
                 "separated", f"views of one storage that do not overlap get storages of their own: {_listed(names)}"
             )
-        saved = sum(there - needed for needed, there in set(self._larger))
-        if saved > 0 and self._larger:
-            whole("note", f"{len(self._larger):,} tensors need less than the storages that the file keeps for them")
+        if self._larger:
+            whole(
+                "note",
+                f"tensors that need less than the storages that the file keeps for them: {len(self._larger):,}",
+            )
 
 
 def cast_target(name: str) -> DType | None:

@@ -1,0 +1,36 @@
+"""The bytes of small contents, compared with those that were kept."""
+
+from __future__ import annotations
+
+import json
+import pickletools
+from pathlib import Path
+
+import pytest
+
+from tests.export.golden_contents import GOLDEN, canonical_facts, golden_contents
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*quantized tensor creation.*", "ignore:.*torch.ao.quantization.*")
+
+
+def test_that_small_contents_have_the_bytes_that_were_kept(tmp_path: Path) -> None:
+    kept = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert len(kept) >= 12
+    assert canonical_facts(tmp_path) == kept
+
+
+def test_that_every_kept_pickle_is_a_sound_one_of_protocol_2() -> None:
+    for facts in json.loads(GOLDEN.read_text(encoding="utf-8")).values():
+        data = bytes.fromhex(facts["pickle"])
+        names = [opcode.name for opcode, _, _ in pickletools.genops(data)]
+        assert max(opcode.proto for opcode, _, _ in pickletools.genops(data)) <= 2
+        assert names[0] == "PROTO"
+        assert names[-1] == "STOP"
+        puts = [int(str(arg)) for opcode, arg, _ in pickletools.genops(data) if "PUT" in opcode.name]
+        gets = [int(str(arg)) for opcode, arg, _ in pickletools.genops(data) if "GET" in opcode.name]
+        assert puts == list(range(len(puts)))
+        assert set(puts) == set(gets), "a put without a get is not canonical"
+
+
+def test_that_the_kept_file_has_the_contents_of_the_list() -> None:
+    assert json.loads(GOLDEN.read_text(encoding="utf-8")).keys() == golden_contents().keys()
