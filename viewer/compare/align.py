@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind, NodeTable
 from viewer.compare.names import Name, Renames, rename, split_name
-from viewer.compare.optimizers import matching_keys, optimizer_ids, position_warning
+from viewer.compare.optimizers import matching_keys, optimizer_ids, position_warning, with_model_names
 from viewer.compare.results import RenameRule, Rows
 
 NOTHING = -1
@@ -63,11 +63,20 @@ class Side:
 
 @dataclass(slots=True)
 class Alignment:
-    """Rows without statuses, and what to say about how they came about."""
+    """Rows without statuses, and what to say about how they came about.
+
+    Attributes
+    ----------
+    parameters_a, parameters_b
+        Nodes that hold an optimizer's number for a parameter, with what that parameter is matched by: the numbers
+        themselves mean nothing.
+    """
 
     rows: Rows
     a: Side
     b: Side
+    parameters_a: dict[int, Key]
+    parameters_b: dict[int, Key]
     warnings: list[str] = field(default_factory=list)
 
 
@@ -93,7 +102,7 @@ def align(
     _match_names(left, right)
     builder.add_left_over()
     warnings = [*left.renames.warnings, *right.renames.warnings, *builder.warnings]
-    return Alignment(builder.rows(), left, right, warnings)
+    return Alignment(builder.rows(), left, right, builder.parameters_a, builder.parameters_b, warnings)
 
 
 def _match_names(left: Side, right: Side) -> None:
@@ -133,6 +142,8 @@ class _Builder:
         self._over: list[tuple[int, list[int], list[int]]] = []
         self._matching: dict[int, dict[Key, Key]] = {}
         self._matching_b: dict[int, dict[Key, Key]] = {}
+        self.parameters_a: dict[int, Key] = {}
+        self.parameters_b: dict[int, Key] = {}
         self.warnings: list[str] = []
 
     def walk_both(self) -> None:
@@ -225,7 +236,12 @@ class _Builder:
         ids_b = None if ids_a is None else optimizer_ids(right, node_b)
         if ids_a is None or ids_b is None:
             return
-        self._matching[ids_a.state], self._matching_b[ids_b.state] = matching_keys(ids_a, ids_b)
+        if not (ids_a.names and ids_b.names):
+            ids_a, ids_b = with_model_names(left, node_a, ids_a), with_model_names(right, node_b, ids_b)
+        keys_a, keys_b = matching_keys(ids_a, ids_b)
+        self._matching[ids_a.state], self._matching_b[ids_b.state] = keys_a, keys_b
+        self.parameters_a.update((place, keys_a[at]) for place, at in zip(ids_a.places, ids_a.order, strict=True))
+        self.parameters_b.update((place, keys_b[at]) for place, at in zip(ids_b.places, ids_b.order, strict=True))
         warning = position_warning(left, ids_a, right, ids_b)
         if warning is not None:
             self.warnings.append(warning)

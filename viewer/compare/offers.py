@@ -18,6 +18,9 @@ _ANYWHERE: Final = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_checkpoi
 """Wrappers that torch puts around modules at any depth: DataParallel and DistributedDataParallel, torch.compile,
 FSDP, activation checkpointing."""
 
+_SEPARATOR: Final = re.compile(r"[./](?=.)")
+_SAMPLE: Final = 300
+_MAX_RULES: Final = 8
 _MAX_OFFERS: Final = 6
 _MAX_LEAVES: Final = 200_000
 """Names without a partner beyond which nothing is offered: the two are no versions of each other."""
@@ -28,32 +31,46 @@ def rename_offers(alignment: Alignment) -> list[RenameOffer]:
     left, right = _unmatched(alignment.a), _unmatched(alignment.b)
     if not left or not right or len(left) + len(right) > _MAX_LEAVES:
         return []
-    votes: Counter[tuple[str, str]] = Counter()
-    examples: dict[tuple[str, str], tuple[str, str]] = {}
-    by_suffix = _by_suffix(left)
-    for path_b in right:
-        for suffix, head_b in _suffixes(path_b):
-            found = by_suffix.get(suffix, ())
-            if len(found) == 1:
-                ((path_a, head_a),) = found
-                votes[head_a, head_b] += 1
-                examples.setdefault((head_a, head_b), (path_a, path_b))
-                break
-            if found:  # several: the longest common ending decides nothing
-                for path_a, head_a in found:
-                    if not head_a or not head_b:
-                        votes[head_a, head_b] += 1
-                        examples.setdefault((head_a, head_b), (path_a, path_b))
-                break
-    rules = [rule for heads, _ in votes.most_common(12) for rule in [_prefix_rule(*heads)] if rule is not None]
-    rules += [RenameRule(re.escape(word), "") for word in _ANYWHERE]
-    offers: dict[tuple[int, int], RenameOffer] = {}
+    rules = [rule for heads, _ in _votes(left, right).most_common(_MAX_RULES) if (rule := _head_rule(*heads))]
+    some = [*_sample(left), *_sample(right)]
+    rules += [RenameRule(re.escape(word), "") for word in _ANYWHERE if any(word in path for path in some)]
+    offers: dict[tuple[int, tuple[str, str]], RenameOffer] = {}
     for rule in rules:
         offer = _try(rule, left, right, alignment)
         if offer is not None:
-            offers.setdefault((offer.matches, hash(offer.example)), offer)
+            offers.setdefault((offer.matches, offer.example), offer)
     best = sorted(offers.values(), key=_usefulness, reverse=True)
     return best[:_MAX_OFFERS]
+
+
+def _sample(paths: dict[str, int]) -> list[str]:
+    """Some hundred names from all over."""
+    return list(paths)[:: max(1, len(paths) // _SAMPLE)]
+
+
+def _votes(left: dict[str, int], right: dict[str, int]) -> Counter[tuple[str, str]]:
+    """Which heads of names, of a and of b, stand before the same endings."""
+    votes: Counter[tuple[str, str]] = Counter()
+    for path in _sample(right):
+        votes.update(("", head) for ending, head in _endings(path) if head and ending in left)
+    for path in _sample(left):
+        votes.update((head, "") for ending, head in _endings(path) if head and ending in right)
+    if votes:
+        return votes
+    by_ending: defaultdict[str, list[str]] = defaultdict(list)
+    for path in left:
+        for ending, head in _endings(path):
+            # Of endings that many names share two are enough to know it.
+            if len(by_ending[ending]) < 2:
+                by_ending[ending].append(head)
+    for path in _sample(right):
+        for ending, head in _endings(path):
+            found = by_ending.get(ending, ())
+            if len(found) == 1:
+                votes[found[0], head] += 1
+            if found:
+                break
+    return votes
 
 
 def _usefulness(offer: RenameOffer) -> tuple[int, int]:
@@ -70,24 +87,14 @@ def _unmatched(side: Side) -> dict[str, int]:
     }
 
 
-def _suffixes(path: str) -> list[tuple[str, str]]:
-    """Endings of a path, the longest first, each with what stands before it."""
+def _endings(path: str) -> list[tuple[str, str]]:
+    """Endings of a path at its dots and slashes, the longest first, each with what stands before it."""
     found = [(path, "")]
-    found += [(path[at + 1 :], path[: at + 1]) for at, character in enumerate(path[:-1]) if character in "./"]
+    found += [(path[match.end() :], path[: match.end()]) for match in _SEPARATOR.finditer(path)]
     return found
 
 
-def _by_suffix(paths: dict[str, int]) -> dict[str, list[tuple[str, str]]]:
-    by_suffix: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for path in paths:
-        for suffix, head in _suffixes(path):
-            # Endings of one part ("weight") are too common to say anything, but for whole names.
-            if not head or "." in suffix or "/" in suffix or len(by_suffix[suffix]) < 2:
-                by_suffix[suffix].append((path, head))
-    return by_suffix
-
-
-def _prefix_rule(head_a: str, head_b: str) -> RenameRule | None:
+def _head_rule(head_a: str, head_b: str) -> RenameRule | None:
     if head_a == head_b:
         return None
     if not head_a:

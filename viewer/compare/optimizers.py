@@ -3,7 +3,8 @@ number."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind
@@ -20,12 +21,16 @@ class OptimizerIds:
     order
         The ids in `param_groups`, in order: the position of an id says which parameter it is, whatever its number
         (old files have memory addresses).
+    places
+        The nodes at which they stand there.
     names
-        Parameter names by id, from `param_names` of groups that were built from named parameters.
+        Parameter names by id, where all are known: from `param_names` of groups that were built from named
+        parameters, or from the model beside the optimizer.
     """
 
     state: int
     order: tuple[int, ...]
+    places: tuple[int, ...]
     names: dict[int, str] = field(default_factory=dict)
 
 
@@ -41,17 +46,48 @@ def optimizer_ids(checkpoint: Checkpoint, node: int) -> OptimizerIds | None:
     if nodes.kind[state] != Kind.MAPPING or nodes.kind[groups] != Kind.SEQUENCE:
         return None
     order: list[int] = []
+    places: list[int] = []
     names: dict[int, str] = {}
     for group in nodes.children(groups):
         entries = {nodes.key[child]: child for child in nodes.children(group)}
-        ids = [value for value in _values(checkpoint, entries.get("params")) if type(value) is int]
-        labels = [value for value in _values(checkpoint, entries.get("param_names")) if isinstance(value, str)]
+        listed = [node for node in _below(checkpoint, entries.get("params")) if type(nodes.value[node]) is int]
+        ids = [value for node in listed if isinstance(value := nodes.value[node], int)]
+        labels = [
+            value
+            for node in _below(checkpoint, entries.get("param_names"))
+            if isinstance(value := nodes.value[node], str)
+        ]
         order += ids
+        places += listed
         if len(labels) == len(ids):
             names.update(zip(ids, labels, strict=True))
     if not order or len(set(order)) != len(order):
         return None
-    return OptimizerIds(state, tuple(order), names if len(set(names.values())) == len(names) == len(order) else {})
+    return OptimizerIds(state, tuple(order), tuple(places), names if _name_all(names, order) else {})
+
+
+def with_model_names(checkpoint: Checkpoint, node: int, ids: OptimizerIds) -> OptimizerIds:
+    """The ids with the names that the model beside the optimizer gives them; as they are where it leaves a doubt."""
+    from viewer.checkpoint.meaning.recognise import recognise_task
+    from viewer.task import run
+
+    for facts in run(recognise_task(checkpoint)).optimizers:
+        if facts.node != node:
+            continue
+        entries = facts.entries
+        names = {
+            number: name
+            for number, name in zip(entries.id, entries.name, strict=True)
+            if isinstance(number, int) and name is not None
+        }
+        if _name_all(names, ids.order):
+            return replace(ids, names=names)
+    return ids
+
+
+def _name_all(names: dict[int, str], order: Sequence[int]) -> bool:
+    """Whether every id has a name of its own."""
+    return names.keys() >= set(order) and len(set(names.values())) == len(names)
 
 
 def matching_keys(a: OptimizerIds, b: OptimizerIds) -> tuple[dict[Key, Key], dict[Key, Key]]:
@@ -88,9 +124,8 @@ def position_warning(a: Checkpoint, ids_a: OptimizerIds, b: Checkpoint, ids_b: O
     return text
 
 
-def _values(checkpoint: Checkpoint, node: int | None) -> list[object]:
-    nodes = checkpoint.nodes
-    return [] if node is None else [nodes.value[child] for child in nodes.children(node)]
+def _below(checkpoint: Checkpoint, node: int | None) -> range:
+    return range(0) if node is None else checkpoint.nodes.children(node)
 
 
 def _entry_shapes(checkpoint: Checkpoint, ids: OptimizerIds) -> list[tuple[int, ...] | None]:

@@ -9,7 +9,7 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from viewer.checkpoint.nodes import Key
 from viewer.tensors.results import Histogram, Number, Scalar
@@ -193,6 +193,10 @@ class CompareOptions:
     tolerance: Tolerance | None = None
     preset: bool = False
     structure_only: bool = False
+
+
+WHOLE_FILES: Final = CompareOptions()
+"""Everything, by bits and by numbers, without renames or tolerance."""
 
 
 @dataclass(slots=True)
@@ -402,10 +406,12 @@ class ElementDifference:
 
 @dataclass(frozen=True, slots=True)
 class ChangeProfile:
-    """|b - a| along one axis of a tensor: one entry per index on that axis.
+    """|b - a| along one axis of a tensor: one entry per `step` indexes on that axis.
 
     Attributes
     ----------
+    step
+        1 but on long axes: 4,096 entries are as many as a plot has pixels.
     mean_abs, max_abs
         Over the pairs of finite values; 0.0 where there are none.
     differ
@@ -413,6 +419,7 @@ class ChangeProfile:
     """
 
     axis: int
+    step: int
     mean_abs: array[float]
     max_abs: array[float]
     differ: array[int]
@@ -424,8 +431,8 @@ class PairDetails:
 
     Attributes
     ----------
-    number_a, number_b
-        Tensor numbers.
+    node_a, node_b
+        Node numbers in the two checkpoints.
     measures
         Of the pair.
     of
@@ -439,11 +446,11 @@ class PairDetails:
     profiles
         Along the first axis and along the second, where the tensor has them.
     largest
-        The elements that differ most, those with a NaN or an infinity first.
+        The elements that differ most, those with a NaN or an infinity on one side first.
     """
 
-    number_a: int
-    number_b: int
+    node_a: int
+    node_b: int
     measures: Measures
     of: str
     histogram_a: Histogram

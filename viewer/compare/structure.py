@@ -41,6 +41,7 @@ class StructureComparer:
         self._b: Checkpoint = alignment.b.checkpoint
         self._root_a, self._root_b = alignment.a.root, alignment.b.root
         self._partner = alignment.a.partner
+        self._parameters_a, self._parameters_b = alignment.parameters_a, alignment.parameters_b
         self._notes: dict[int, list[Note]] = {}
         self.findings = Findings()
         self._row_of_b: dict[int, int] = {}
@@ -170,7 +171,12 @@ class StructureComparer:
         elif kind_a == Kind.STORAGE:
             self._storages(row, value_a, value_b)
         else:
-            self._values(row, (type_a, type_b), value_a, value_b)
+            parameter = self._parameters_a.get(node_a)
+            if parameter is not None and parameter == self._parameters_b.get(node_b) and value_a != value_b:
+                self._note(row, "value", value_a, value_b)
+                self._settle(row, Status.EQUAL, bits=False, numbers=True)
+            else:
+                self._values(row, (type_a, type_b), value_a, value_b)
 
     def _values(self, row: int, types: tuple[str, str], a: object, b: object) -> None:
         numbers = same_number(a, b)

@@ -9,6 +9,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorRef
 from viewer.compare.align import align
+from viewer.compare.checksums import mark_same_checksums
 from viewer.compare.comparison import Comparison
 from viewer.compare.offers import rename_offers, renamed_pairs
 from viewer.compare.overview import overview_of
@@ -37,17 +38,32 @@ def compare_structure(a: Checkpoint, b: Checkpoint, options: CompareOptions) -> 
         row for row, (_, numbers) in findings.same.items() if numbers and alignment.rows.status[row] == Status.KIND
     }
     structure.warnings = alignment.warnings
+    mark_same_checksums(a, b, alignment.rows)
     structure.facts = _facts(a, b)
     structure.offers = rename_offers(alignment)
     structure.renamed = renamed_pairs(alignment)
+    structure.value_nbytes = sum(pair.nbytes for pair in value_pairs(a, b, structure.rows))
     return structure
 
 
-def compare_task(a: Checkpoint, b: Checkpoint, options: CompareOptions | None = None) -> Task[Overview]:
+def structure_task(a: Checkpoint, b: Checkpoint, options: CompareOptions) -> Task[Structure]:
+    """The structure alone; raises as `compare_structure` does."""
+    yield Progress(0, 1, "comparisons")
+    return compare_structure(a, b, options)
+
+
+def compare_task(
+    a: Checkpoint, b: Checkpoint, options: CompareOptions | None = None, *, with_structure: bool = True
+) -> Task[Overview]:
     """Compare two checkpoints, or two parts of one.
 
     The first partial result is the Structure; then come ValueBatches, each row with values once. Nothing of the
     structure waits for values. `Comparison` puts them together.
+
+    Parameters
+    ----------
+    with_structure
+        False to leave out the first.
 
     Raises
     ------
@@ -57,9 +73,8 @@ def compare_task(a: Checkpoint, b: Checkpoint, options: CompareOptions | None = 
     options = options or CompareOptions()
     structure = compare_structure(a, b, options)
     pairs = value_pairs(a, b, structure.rows)
-    structure.value_nbytes = sum(pair.nbytes for pair in pairs)
     comparison = Comparison(a, b, structure)
-    yield Progress(0, structure.value_nbytes, partial=_snapshot(structure))
+    yield Progress(0, structure.value_nbytes, partial=_snapshot(structure) if with_structure else None)
     if not options.structure_only:
         numbers = ValueBatch(list(_tensors_against_numbers(comparison)))
         if numbers.results:

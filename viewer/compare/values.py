@@ -11,9 +11,10 @@ from typing import Final, TypeVar
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
-from viewer.checkpoint.tensors import NO_STORAGE, TensorFlag, TensorRef
+from viewer.checkpoint.tensors import TensorFlag, TensorRef
 from viewer.compare.pair import PairComparer, Rooms
 from viewer.compare.results import CompareOptions, PairResult, Rows, Status, Tolerance, ValueBatch
+from viewer.compare.small import SmallPairs
 from viewer.compare.structure import value_nbytes
 from viewer.compare.tally import Tally
 from viewer.compare.tolerance import preset
@@ -34,26 +35,42 @@ _IN_FLIGHT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ValuePair:
-    """A row whose values are to be compared."""
+    """A row whose values are to be compared.
+
+    Attributes
+    ----------
+    nbytes
+        That reading both sides takes.
+    """
 
     row: int
-    a: TensorRef
-    b: TensorRef
+    node_a: int
+    node_b: int
     nbytes: int
 
 
 def value_pairs(a: Checkpoint, b: Checkpoint, rows: Rows) -> list[ValuePair]:
     """The pairs of tensors, in row order; those against a plain number are settled elsewhere."""
     pairs: list[ValuePair] = []
+    nodes_a, nodes_b, tensor = a.nodes, b.nodes, int(Kind.TENSOR)
     for row, wanted in enumerate(rows.is_value):
         if not wanted:
             continue
-        left, right = tensor_at_node(a, rows.node_a[row]), tensor_at_node(b, rows.node_b[row])
-        if left is not None and right is not None:
-            nbytes = _nbytes(a, left) + _nbytes(b, right)
-            if left.stride != right.stride:  # walked in logical order, element by element
-                nbytes = left.nbytes + right.nbytes
-            pairs.append(ValuePair(row, left, right, nbytes))
+        node_a, node_b = rows.node_a[row], rows.node_b[row]
+        kind_a, kind_b = nodes_a.kind[node_a], nodes_b.kind[node_b]
+        if kind_a == tensor == kind_b:
+            number_a, number_b = nodes_a.value[node_a], nodes_b.value[node_b]
+            assert isinstance(number_a, int)
+            assert isinstance(number_b, int)
+            if a.tensors.stride[number_a] == b.tensors.stride[number_b]:
+                nbytes = value_nbytes(a, number_a) + value_nbytes(b, number_b)
+            else:  # walked in logical order, element by element
+                nbytes = a.tensor(number_a).nbytes + b.tensor(number_b).nbytes
+        elif kind_a == Kind.STORAGE == kind_b:
+            nbytes = 2 * a.storage(int(nodes_a.value[node_a])).nbytes  # type: ignore[call-overload]
+        else:
+            continue
+        pairs.append(ValuePair(row, node_a, node_b, nbytes))
     return pairs
 
 
@@ -68,16 +85,8 @@ def tensor_at_node(checkpoint: Checkpoint, node: int) -> TensorRef | None:
     return TensorRef(-1, storage.dtype, (count,), (1,), storage, 0, TensorFlag(0), "strided", {}, None)
 
 
-def _nbytes(checkpoint: Checkpoint, tensor: TensorRef) -> int:
-    if tensor.number < 0 or checkpoint.tensors.storage[tensor.number] == NO_STORAGE:
-        return tensor.nbytes
-    return value_nbytes(checkpoint, tensor.number)
-
-
-def tolerance_of(options: CompareOptions, pair: ValuePair) -> Tolerance | None:
-    if options.preset:
-        return preset(pair.a.dtype.name, pair.b.dtype.name)
-    return options.tolerance
+def tolerance_of(options: CompareOptions, a: TensorRef, b: TensorRef) -> Tolerance | None:
+    return preset(a.dtype.name, b.dtype.name) if options.preset else options.tolerance
 
 
 def compare_values_task(
@@ -95,10 +104,17 @@ def compare_values_task(
     total = sum(pair.nbytes for pair in pairs)
     done = 0
     yield Progress(0, total)
-    with StorageReader(a) as reader_a, StorageReader(b) as reader_b, _Crew(workers) as crew:
+    with StorageReader(a) as reader_a, StorageReader(b) as reader_b, Crew(workers) as crew:
 
         def open_pair(pair: ValuePair) -> PairComparer:
-            return PairComparer((a, pair.a, reader_a), (b, pair.b, reader_b), tolerance_of(options, pair))
+            left, right = tensor_at_node(a, pair.node_a), tensor_at_node(b, pair.node_b)
+            assert left is not None
+            assert right is not None
+            return PairComparer((a, left, reader_a), (b, right, reader_b), tolerance_of(options, left, right))
+
+        small = SmallPairs(
+            (a, reader_a), (b, reader_b), asks_tolerance=options.preset or options.tolerance is not None
+        )
 
         for large, group in _grouped(pairs):
             if large:
@@ -113,7 +129,7 @@ def compare_values_task(
                 done += pair.nbytes
                 yield Progress(done, total, partial=ValueBatch([result]))
                 continue
-            results = crew.answers(lambda batch: _small_pairs(crew, open_pair, batch), _batches(group))
+            results = crew.answers(lambda batch: _small_pairs(crew, small, open_pair, batch), _batches(group))
             for batch, found in results:
                 done += sum(pair.nbytes for pair in batch)
                 yield Progress(done, total, partial=ValueBatch(found))
@@ -148,14 +164,15 @@ def _batches(pairs: list[ValuePair]) -> Iterator[list[ValuePair]]:
 
 
 def _small_pairs(
-    crew: _Crew, open_pair: Callable[[ValuePair], PairComparer], batch: list[ValuePair]
+    crew: Crew, small: SmallPairs, open_pair: Callable[[ValuePair], PairComparer], batch: list[ValuePair]
 ) -> tuple[list[ValuePair], list[PairResult]]:
     """The results of several pairs, in this thread."""
     results: list[PairResult] = []
     with crew.rooms.one() as rooms:
         for pair in batch:
             try:
-                results.append(_whole_pair(open_pair(pair), pair.row, rooms))
+                same = small.if_identical(pair.row, pair.node_a, pair.node_b)
+                results.append(same or _whole_pair(open_pair(pair), pair.row, rooms))
             except FileChanged:
                 raise
             except ViewerError as error:
@@ -177,7 +194,7 @@ def unread(row: int, error: ViewerError) -> PairResult:
 
 
 def _large_pair(
-    crew: _Crew, open_pair: Callable[[ValuePair], PairComparer], pair: ValuePair
+    crew: Crew, open_pair: Callable[[ValuePair], PairComparer], pair: ValuePair
 ) -> Generator[int | PairResult, None, None]:
     """One pair by all threads: yields bytes done, and the result at last."""
     try:
@@ -199,7 +216,7 @@ def _large_pair(
         yield unread(pair.row, error)
 
 
-def _block(crew: _Crew, comparer: PairComparer, start: int, *, norms_only: bool = False) -> tuple[int, Tally | None]:
+def _block(crew: Crew, comparer: PairComparer, start: int, *, norms_only: bool = False) -> tuple[int, Tally | None]:
     with crew.rooms.one() as rooms:
         return start, comparer.tally_block(start, rooms, norms_only=norms_only)
 
@@ -208,7 +225,7 @@ Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
 
-class _Crew:
+class Crew:
     """The threads of one comparison. Not `viewer.tensors.workers`: that imports torch, and starts threads per tensor,
     which a checkpoint of forty thousand small ones would notice."""
 
@@ -217,7 +234,7 @@ class _Crew:
         self._pool = ThreadPoolExecutor(self._workers, "compare") if self._workers > 1 else None
         self.rooms: Spares[Rooms] = Spares(Rooms)
 
-    def __enter__(self) -> _Crew:
+    def __enter__(self) -> Crew:
         return self
 
     def __exit__(self, *_error: object) -> None:

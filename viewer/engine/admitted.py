@@ -23,6 +23,7 @@ MODULES: Final = (
     "viewer.checkpoint.nodes",
     "viewer.checkpoint.tensors",
     "viewer.checks.results",
+    "viewer.compare.results",
     "viewer.engine.export_requests",
     "viewer.engine.faults",
     "viewer.engine.meaning_requests",

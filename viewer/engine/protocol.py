@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias
 
 from viewer.checkpoint.document import FileFacts
+from viewer.compare.results import WHOLE_FILES, CompareOptions, Tolerance
 from viewer.errors import EngineLost, ViewerError
 from viewer.task import Progress
 
@@ -96,6 +97,91 @@ class Summarise(Request):
     @property
     def doing(self) -> str:
         return "computing the statistics of a tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareStructure(Request):
+    """Compare two documents, or two parts of one, without values. Result: a `viewer.compare.results.Structure`.
+
+    It runs beside whatever is being computed, so that the aligned tree is there at once.
+    """
+
+    document_a: int
+    document_b: int
+    options: CompareOptions = WHOLE_FILES
+
+    @property
+    def documents(self) -> tuple[int, ...]:
+        return (self.document_a, self.document_b)
+
+    @property
+    def doing(self) -> str:
+        return "comparing the structure of two checkpoints"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Request):
+    """Compare two documents with their values. Partial results: the Structure, then ValueBatches, each row with
+    values once. Result: an Overview. `viewer.compare.comparison.Comparison` puts them together.
+
+    Attributes
+    ----------
+    with_structure
+        False where the window has the structure already: it is then not sent again.
+    """
+
+    lane: ClassVar[LaneName] = "compute"
+
+    document_a: int
+    document_b: int
+    options: CompareOptions = WHOLE_FILES
+    with_structure: bool = True
+
+    @property
+    def documents(self) -> tuple[int, ...]:
+        return (self.document_a, self.document_b)
+
+    @property
+    def doing(self) -> str:
+        return "comparing two checkpoints"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePair(Request):
+    """Compare one pair of tensors in detail. Result: a `viewer.compare.results.PairDetails`.
+
+    Attributes
+    ----------
+    node_a, node_b
+        Nodes of tensors of one shape.
+    bins
+        Of each histogram.
+    largest
+        Elements to list that differ most.
+    tolerance
+        As in CompareOptions.
+    value_range
+        First and last edge of the histograms of both sides; None for the range of their finite values.
+    """
+
+    lane: ClassVar[LaneName] = "compute"
+
+    document_a: int
+    node_a: int
+    document_b: int
+    node_b: int
+    bins: int = 256
+    largest: int = 100
+    tolerance: Tolerance | None = None
+    value_range: tuple[float, float] | None = None
+
+    @property
+    def documents(self) -> tuple[int, ...]:
+        return (self.document_a, self.document_b)
+
+    @property
+    def doing(self) -> str:
+        return "comparing two tensors"
 
 
 @dataclass(frozen=True, slots=True)
