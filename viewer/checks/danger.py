@@ -1,7 +1,7 @@
 """Names with which a pickle can run programs, read or write files, or reach what does.
 
-A checkpoint needs none of them. The list is that of what attacks on pickles use (the deny lists of picklescan and fickling, and builtins that reach
-further); a name that is not in it is not thereby harmless.
+A checkpoint needs none of them. The list is that of what attacks on pickles use (the deny lists of picklescan and
+fickling, and builtins that reach further); a name that is not in it is not thereby harmless.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PACKAGES: Final = frozenset({
 
 _MODULES: Final = frozenset({
     "_ctypes", "_pickle", "bdb", "cProfile", "code", "codeop", "commands", "doctest", "ftplib", "imp", "marshal",
-    "nt", "pdb", "pickle", "popen2", "posix", "profile", "pty", "pydoc", "runpy", "shutil", "signal", "smtplib", "socket",
-    "sys", "timeit", "trace", "webbrowser",
+    "nt", "pdb", "pickle", "popen2", "posix", "profile", "pty", "pydoc", "runpy", "shutil", "signal", "smtplib",
+    "socket", "sys", "timeit", "trace", "webbrowser",
 })  # fmt: skip
 """Themselves alone: a program may have a package of its own called code."""
 

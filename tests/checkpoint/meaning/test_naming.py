@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from tests.checkpoint.meaning.training import (
@@ -19,6 +20,7 @@ from tests.checkpoint.meaning.training import (
     Named,
     Plain,
     Tied,
+    Training,
     Twins,
     by_decay,
     floating_entries,
@@ -32,7 +34,7 @@ from tests.checkpoint.meaning.training import (
 )
 from viewer import open_checkpoint
 from viewer.checkpoint.meaning.recognise import recognise_task
-from viewer.checkpoint.meaning.results import FITS, MISFITS, UNKNOWN
+from viewer.checkpoint.meaning.results import FITS, MISFITS, UNKNOWN, OptimizerFacts
 from viewer.task import run
 
 
@@ -161,6 +163,50 @@ def test_that_a_model_in_another_file_gives_the_names(tmp_path: Path) -> None:
     (facts,) = run(recognise_task(checkpoint, open_checkpoint(tmp_path / "model.pth"))).optimizers
     assert facts.entries.name == training.truth
     assert set(facts.entries.parameter) == {-1}
+
+
+def beside_safetensors(training: Training, folder: Path) -> OptimizerFacts:
+    """The optimizer as named from a safetensors file with the model."""
+    save_file(training.model.state_dict(), folder / "model.safetensors")
+    torch.save(training.content["optimizer"], folder / "optimizer.pt")
+    model = open_checkpoint(folder / "model.safetensors")
+    (facts,) = run(recognise_task(open_checkpoint(folder / "optimizer.pt"), model)).optimizers
+    return facts
+
+
+def test_that_safetensors_which_lose_the_order_never_give_a_wrong_name(tmp_path: Path) -> None:
+    """Sorted by name, `0.bias` stands before `0.weight`, and shapes alone must tell."""
+    training = train(Plain(), "Adam", by_decay)
+    facts = beside_safetensors(training, tmp_path)
+    shapes = dict(floating_entries(training.model))
+    for nth, truth in enumerate(training.truth):
+        same = {name for name, shape in shapes.items() if shape == shapes[truth]}
+        if len(same) == 1:
+            assert facts.entries.name[nth] == truth
+        else:
+            assert facts.entries.name[nth] is None
+            assert set(facts.entries.candidates[nth]) == same
+    assert "order is lost" in facts.naming
+    assert [likely or name for likely, name in zip(facts.entries.likely, facts.entries.name, strict=True)][-2:] == [
+        "inner.3.bias",
+        "head.bias",
+    ]
+
+
+def test_that_numbers_tell_equal_layers_of_a_list_apart_in_safetensors(tmp_path: Path) -> None:
+    model = nn.Sequential(*[nn.Linear(4, 4, bias=False) for _ in range(12)], nn.Linear(4, 3))
+    training = train(model, "SGD")
+    facts = beside_safetensors(training, tmp_path)
+    assert training.truth[2] == "2.weight"
+    assert facts.entries.name == training.truth
+
+
+def test_that_a_sorted_state_dict_is_taken_as_one_that_lost_its_order(tmp_path: Path) -> None:
+    training = train(Twins(), "Adam")
+    training.content["model"] = dict(sorted(training.content["model"].items()))
+    facts = only_optimizer(training.content, tmp_path)
+    assert facts.entries.name == [None, None, None, None, "head.weight", "head.bias"]
+    assert facts.entries.candidates[0] == ("a.weight", "b.weight")
 
 
 def test_that_lbfgs_with_its_one_state_is_named(tmp_path: Path) -> None:

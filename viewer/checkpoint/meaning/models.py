@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from viewer.checkpoint.dtypes import DTYPES
+from viewer.checkpoint.meaning.assignment_unordered import is_order_lost
 from viewer.checkpoint.meaning.look import Look
 from viewer.checkpoint.meaning.results import StateDictFacts, TiedGroup
 from viewer.checkpoint.meaning.roles import is_buffer, role_of
@@ -70,7 +71,20 @@ def state_dict_facts(look: Look, node: int) -> StateDictFacts:
     facts.parameters_known = any(marked)
     facts.versions = _versions(look, node)
     _fill(look, facts, rows)
+    facts.ordered = not (_is_safetensors(look, facts) or is_order_lost(facts.name))
     return facts
+
+
+def _is_safetensors(look: Look, facts: StateDictFacts) -> bool:
+    """Whether any of the tensors lies in a safetensors file, which is sorted by name."""
+    checkpoint = look.checkpoint
+    if "safetensors" in checkpoint.container:
+        return True
+    lying = [file.path.suffix == ".safetensors" for file in checkpoint.files]
+    if not any(lying):
+        return False
+    storages = {look.tensors.storage[look.numbers[node]] for node in facts.entry}
+    return any(lying[checkpoint.storages.file[storage]] for storage in storages if storage >= 0)
 
 
 def is_module(look: Look, node: int) -> bool:

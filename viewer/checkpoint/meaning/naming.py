@@ -10,6 +10,8 @@ from typing import Final
 
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.meaning.assignment import ANY, Assignment, assign
+from viewer.checkpoint.meaning.assignment_unordered import assign_unordered
+from viewer.checkpoint.meaning.likely import likely_places
 from viewer.checkpoint.meaning.look import Look
 from viewer.checkpoint.meaning.models import parameter_columns
 from viewer.checkpoint.meaning.naming_given import name_by_identity, name_by_keys, name_by_param_names
@@ -41,6 +43,11 @@ class Parameters:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the parameters are in the model's order."""
+        return all(model.ordered for model in self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ def _name_by_order(look: Look, raw: RawOptimizer, models: Sequence[StateDictFact
     if not fits:
         fits = _fits_together(look, raw, models, start)
     if not fits:
-        explain_misfit(raw, offers[0].names, offers[0].shapes, look.path(models[0].node))
+        explain_misfit(raw, offers[0].names, offers[0].shapes, look.path(models[0].node), ordered=offers[0].ordered)
         facts.model = models[0].node
         return
     best, others = _best(look, raw, fits)
@@ -127,20 +134,26 @@ def _fits(look: Look, raw: RawOptimizer, offers: Sequence[Parameters], start: in
     found: list[Fit] = []
     n_entries = sum(map(len, raw.groups))
     for offer in offers:
-        codes: dict[tuple[int, ...], int] = {}
-        places = [codes.setdefault(shape, len(codes)) for shape in offer.shapes]
-        groups = [
-            [
-                ANY if (shape := raw.shapes[entry].shape) is None else codes.setdefault(shape, len(codes))
-                for entry in group
-            ]
-            for group in raw.groups
-        ]
-        assignment = assign(groups, places)
+        groups, places = _codes(raw, offer)
+        assignment = assign(groups, places) if offer.ordered else assign_unordered(groups, places, offer.names)
         if isinstance(assignment, Assignment):
             averaged, near = _distance(look, start, offer.models[0])
             found.append(Fit(offer, assignment, near + 1000 * averaged, n_entries == len(offer)))
     return found
+
+
+def _codes(raw: RawOptimizer, offer: Parameters) -> tuple[list[list[int]], list[int]]:
+    """A number for each distinct shape: of the entries by group, and of the parameters."""
+    codes: dict[tuple[int, ...], int] = {}
+    places = [codes.setdefault(shape, len(codes)) for shape in offer.shapes]
+    groups = [
+        [
+            ANY if (shape := raw.shapes[entry].shape) is None else codes.setdefault(shape, len(codes))
+            for entry in group
+        ]
+        for group in raw.groups
+    ]
+    return groups, places
 
 
 def _fits_together(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts], start: int) -> list[Fit]:
@@ -191,7 +204,11 @@ def _words(key: str) -> set[str]:
 
 def _apply(look: Look, raw: RawOptimizer, fit: Fit) -> None:
     facts, entries, offer = raw.facts, raw.facts.entries, fit.parameters
-    likely = _in_one_row(raw, offer) if not fit.assignment.is_certain else None
+    likely = (
+        likely_places(_codes(raw, offer), offer.names, ordered=offer.ordered)
+        if not fit.assignment.is_certain
+        else None
+    )
     order = [entry for group in raw.groups for entry in group]
     used: set[int] = set()
     for entry, places, count, nth in zip(
@@ -206,62 +223,33 @@ def _apply(look: Look, raw: RawOptimizer, fit: Fit) -> None:
         else:
             entries.candidates[entry] = tuple([offer.names[place] for place in places])
             entries.n_candidates[entry] = count
-            if likely is not None:
-                entries.likely[entry] = offer.names[likely[nth]]
+            at = None if likely is None else likely[nth]
+            entries.likely[entry] = None if at is None else offer.names[at]
     facts.named_by = "state_dict"
     facts.model = offer.models[0].node
     certain = fit.assignment.is_certain
     where = " and ".join(look.path(model.node) for model in offer.models)
-    facts.naming = _how(where, len(order), len(offer), len(used), fit.assignment)
+    facts.naming = _how(where, len(order), offer, len(used), fit.assignment)
     if certain:
         facts.unstated = [name for place, name in enumerate(offer.names) if place not in used]
 
 
-def _how(where: str, n_entries: int, n_parameters: int, n_named: int, assignment: Assignment) -> str:
-    text = f"inferred from {where} by order and shapes: "
+def _how(where: str, n_entries: int, offer: Parameters, n_named: int, assignment: Assignment) -> str:
+    n_parameters = len(offer)
+    if offer.ordered:
+        text = f"inferred from {where} by order and shapes: "
+    else:
+        text = f"inferred from {where} by shapes, since the file is sorted by name and the model's order is lost: "
     if n_entries == n_parameters:
         text += f"{n_entries:,} entries for as many parameters"
     else:
         text += f"{n_entries:,} entries for {n_parameters:,} parameters, the others frozen, buffers or left out"
     if assignment.is_certain:
-        return f"{text}, and only one assignment keeps the model's order within each group"
+        keeps = "keeps the model's order within each group" if offer.ordered else "fits"
+        return f"{text}, and only one assignment {keeps}"
     open_entries = n_entries - n_named
     may = "" if assignment.exact else " (some candidates may be impossible: there are too many to try them all)"
     return f"{text}; more than one assignment fits, and {open_entries:,} entries are not certain{may}"
-
-
-def _in_one_row(raw: RawOptimizer, offer: Parameters) -> list[int] | None:
-    """Places if all groups follow one another in the model's order, where there is only one such assignment; else, if
-    the entries are exactly one submodule, that."""
-    codes: dict[tuple[int, ...], int] = {}
-    places = [codes.setdefault(shape, len(codes)) for shape in offer.shapes]
-    shapes = [raw.shapes[entry].shape for group in raw.groups for entry in group]
-    row = [ANY if shape is None else codes.setdefault(shape, len(codes)) for shape in shapes]
-    found = assign([row], places)
-    if isinstance(found, Assignment) and found.is_certain:
-        return [first for (first,) in found.places]
-    return _one_submodule(row, places, offer.names)
-
-
-def _one_submodule(row: list[int], places: list[int], names: list[str]) -> list[int] | None:
-    """The places of the only submodule whose parameters are the entries, one by one."""
-    blocks: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        at = name.find(".")
-        while at >= 0:
-            block = blocks.setdefault(name[:at], [place, place])
-            block[1] = place
-            at = name.find(".", at + 1)
-    found = {
-        (first, last)
-        for first, last in blocks.values()
-        if last - first + 1 == len(row)
-        and all(code in (ANY, place) for code, place in zip(row, places[first : last + 1], strict=True))
-    }
-    if len(found) != 1:
-        return None
-    ((first, last),) = found
-    return list(range(first, last + 1))
 
 
 def _open_up(look: Look, raw: RawOptimizer, best: Fit, others: list[Fit]) -> None:

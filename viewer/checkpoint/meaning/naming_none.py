@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,8 +14,19 @@ _CANDIDATES: Final = 20
 Shape = tuple[int, ...]
 
 
-def explain_misfit(raw: RawOptimizer, names: Sequence[str], shapes: Sequence[Shape], where: str) -> None:
+def explain_misfit(
+    raw: RawOptimizer, names: Sequence[str], shapes: Sequence[Shape], where: str, *, ordered: bool
+) -> None:
     """Say why the entries do not fit a model's parameters, and mark those that would get another's moments.
+
+    Parameters
+    ----------
+    names, shapes
+        Of the parameters.
+    where
+        Path of the model.
+    ordered
+        False where the parameters are not in the model's order: positions then say nothing.
 
     `load_state_dict` goes by position: the entry that comes first in the file becomes the state of the parameter that
     comes first in the optimizer (torch/optim/optimizer.py), whatever its shape.
@@ -25,7 +36,8 @@ def explain_misfit(raw: RawOptimizer, names: Sequence[str], shapes: Sequence[Sha
     by_shape: dict[Shape, list[str]] = defaultdict(list)
     for name, shape in zip(names, shapes, strict=True):
         by_shape[shape].append(name)
-    same_number = len(order) == len(names)
+    same_number = ordered and len(order) == len(names)
+    left = Counter(shapes)
     first = ""
     for nth, entry in enumerate(order):
         own = raw.shapes[entry].shape
@@ -38,7 +50,13 @@ def explain_misfit(raw: RawOptimizer, names: Sequence[str], shapes: Sequence[Sha
             entries.fits[entry] = FITS if own == shapes[nth] else MISFITS
         elif not having:
             entries.fits[entry] = MISFITS
-        if not first and nth < len(names) and own != shapes[nth]:
+        left[own] -= 1
+        if not first and not ordered and left[own] < 0:
+            first = (
+                f"entry {_id(raw, entry)} has moments of shape {_shape(own)}, and {len(having):,} parameters of the "
+                "model have it"
+            )
+        if not first and ordered and nth < len(names) and own != shapes[nth]:
             first = (
                 f"entry {_id(raw, entry)} has moments of shape {_shape(own)}, and parameter {nth} of the model, "
                 f"{names[nth]}, has {_shape(shapes[nth])}"

@@ -94,6 +94,8 @@ class StateDictFacts:
         Groups of entries that are one tensor.
     versions
         Module prefix to version, from `_metadata`; only those that have one.
+    ordered
+        False where the file does not keep the model's order (safetensors sorts by name).
     averaged
         True for EMA and averaged models.
     numel, nbytes
@@ -111,6 +113,7 @@ class StateDictFacts:
     parameters_known: bool = False
     tied: list[TiedGroup] = field(default_factory=list)
     versions: dict[str, int] = field(default_factory=dict)
+    ordered: bool = True
     averaged: bool = False
     numel: int = 0
     nbytes: int = 0
