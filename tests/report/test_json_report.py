@@ -104,8 +104,8 @@ def test_that_globals_are_dotted_names_with_their_details_beside() -> None:
     report = parsed(Extract(checkpoint))
     assert report["globals"] == ["collections.OrderedDict", "os.system"]
     assert report["global_details"] == [
-        {"module": "collections", "name": "OrderedDict", "harmless": True, "count": 3},
-        {"module": "os", "name": "system", "harmless": False, "count": 1},
+        {"module": "collections", "name": "OrderedDict", "harmless": True, "count": 3, "path": None},
+        {"module": "os", "name": "system", "harmless": False, "count": 1, "path": None},
     ]
 
 

@@ -42,12 +42,15 @@ class GlobalUse:
         either way.
     count
         How many times the file's pickles name it.
+    node
+        The first node that shows an instance of it or its name; -1 where none does, and for harmless names.
     """
 
     module: str
     name: str
     harmless: bool
     count: int = 1
+    node: int = -1
 
     @property
     def dotted(self) -> str:

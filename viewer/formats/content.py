@@ -132,9 +132,9 @@ def _mapping_of(nodes: NodeTable, node: int, made: list[object], type_name: str)
             return Problem(f"a {type_name} with keys of which only the text is known")
     if type_name == "dict" and not attributes:
         return entries
-    if type_name not in ("dict", "collections.OrderedDict"):
+    if type_name not in ("dict", "OrderedDict"):
         return Problem(f"a {type_name} in a checkpoint of several files, of which only what is shown is known")
-    mapping = make_mapping(type_name)
+    mapping = make_mapping("collections.OrderedDict" if type_name == "OrderedDict" else type_name)
     mapping.update(entries)
     mapping.state = attributes or None
     return mapping

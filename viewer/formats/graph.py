@@ -11,7 +11,7 @@ from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag, TensorTable
 from viewer.formats.bounded_text import TextMaker
 from viewer.formats.limits import Limits
-from viewer.formats.pickle.names import constant_of
+from viewer.formats.pickle.names import constant_of, modern_name
 from viewer.formats.pickle.numpy_shapes import ArrayRecord, DtypeRecord
 from viewer.formats.pickle.persistent import PersistentId
 from viewer.formats.pickle.standins import (
@@ -75,13 +75,13 @@ class Describer:
         if isinstance(item, TensorStandIn):
             return Kind.TENSOR, self._tensor_type(item.number), item.number
         if isinstance(item, MappingStandIn):
-            return Kind.MAPPING, item.type_name, None
+            return Kind.MAPPING, _plain(item.type_name), None
         if isinstance(item, (set, frozenset)):
             return Kind.SET, type(item).__name__, None
         if isinstance(item, ObjectStandIn):
-            return Kind.OBJECT, item.type_name, self._note(item)
+            return Kind.OBJECT, modern_name(item.type_name), self._note(item)
         if isinstance(item, SequenceStandIn):
-            return Kind.SET if item.is_set else Kind.SEQUENCE, item.type_name, None
+            return Kind.SET if item.is_set else Kind.SEQUENCE, _plain(item.type_name), None
         if isinstance(item, Group):
             return Kind.GROUP, item.type_name, None
         if isinstance(item, ArrayRecord):
@@ -106,9 +106,9 @@ class Describer:
             return Kind.STORAGE, "storage", item.number
         if isinstance(item, StandInType):
             constant = constant_of(item)
-            return (Kind.SCALAR, *constant) if constant else (Kind.REFERENCE, "name", item.dotted)
+            return (Kind.SCALAR, *constant) if constant else (Kind.REFERENCE, "name", modern_name(item.dotted))
         if isinstance(item, NameStandIn):
-            return Kind.REFERENCE, "name", item.dotted
+            return Kind.REFERENCE, "name", modern_name(item.dotted)
         if isinstance(item, DtypeRecord):
             return Kind.SCALAR, "numpy.dtype", item.text
         if isinstance(item, Text):
@@ -166,6 +166,11 @@ class Describer:
         if value is None:
             value = self._values[id(text)] = text[: self._limits.text_nchars] + "…"
         return value
+
+
+def _plain(type_name: str) -> str:
+    """Containers that everyone knows without their module: "OrderedDict", "deque"."""
+    return type_name.removeprefix("collections.")
 
 
 def may_have_children(item: object) -> bool:

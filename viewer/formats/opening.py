@@ -13,6 +13,7 @@ from viewer.errors import LimitExceeded, NotACheckpoint, ViewerError
 from viewer.formats.folders import folder_of, folder_task
 from viewer.formats.limits import LIMITS, Limits
 from viewer.formats.numpy_files import NpyReader
+from viewer.formats.placing import place_globals
 from viewer.formats.raw_pickle import RawPickleReader
 from viewer.formats.safetensors import SafetensorsReader
 from viewer.formats.sharded import IndexReader
@@ -72,7 +73,7 @@ def open_task(path: str | os.PathLike[str], limits: Limits = LIMITS) -> Task[Che
     folder = folder_of(path)
     if folder is not None:
         with _collector_resting():
-            return (yield from folder_task(folder, limits))
+            return _placed((yield from folder_task(folder, limits)))
     with FileSource(path) as source, _collector_resting():
         yield Progress(0, source.nbytes)
         try:
@@ -84,7 +85,12 @@ def open_task(path: str | os.PathLike[str], limits: Limits = LIMITS) -> Task[Che
             raise LimitExceeded(
                 "reading the file takes more memory than there is", path=source.path, advice="Close other programs"
             ) from error
-        return checkpoint
+        return _placed(checkpoint)
+
+
+def _placed(checkpoint: Checkpoint) -> Checkpoint:
+    checkpoint.globals = place_globals(checkpoint.globals, checkpoint.nodes)
+    return checkpoint
 
 
 @contextmanager

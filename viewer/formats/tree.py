@@ -87,7 +87,7 @@ class _Builder:
             dict: (int(Kind.MAPPING), self._type_id("dict")),
             list: (int(Kind.SEQUENCE), self._type_id("list")),
             tuple: (int(Kind.SEQUENCE), self._type_id("tuple")),
-            OrderedDictStandIn: (int(Kind.MAPPING), self._type_id("collections.OrderedDict")),
+            OrderedDictStandIn: (int(Kind.MAPPING), self._type_id("OrderedDict")),
         }
         self.shown: dict[int, int] = {}  # by id: the node that shows a container; the graph is alive meanwhile
         self.ended = 0  # how many entries were left out when the tree reached its limit; 0 while it has not

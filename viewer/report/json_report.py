@@ -12,6 +12,9 @@ Every node is an entry, in tree order, the root first:
   there is any, `extra`; with measures `stats`, with elements `values`;
 * of a leaf `value`; of a link `target`, the path that shows the same object (null where that is too deep to name);
 * `problem`, where something cannot be read or not all below is listed.
+
+Of a name that is not known to be harmless `path` in `global_details` is the first entry that shows an instance of it
+or the name itself, null where none does.
 """
 
 from __future__ import annotations
@@ -57,6 +60,7 @@ def _head(checkpoint: Checkpoint) -> str:
                 "name": json_string(use.name),
                 "harmless": json_value(use.harmless),
                 "count": json_value(use.count),
+                "path": json_value(nearby_path(checkpoint, use.node) if use.node >= 0 else None),
             }
         )
         for use in named

@@ -8,6 +8,7 @@ from typing import Final
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.tensors import CHUNKED, numel_of
+from viewer.report.extract import nearby_path
 from viewer.report.wording import padded, plural, printable, shortened, size_text, whole_number
 
 _TITLE_WIDTH: Final = 20
@@ -56,6 +57,14 @@ def _unusual_globals(checkpoint: Checkpoint) -> Iterator[str]:
     unusual = [use for use in checkpoint.globals if not use.harmless]
     for use in unusual[:_NAMED_AT_MOST]:
         times = f" ({whole_number(use.count)} times)" if use.count > 1 else ""
-        yield f"  {'':{_TITLE_WIDTH}}{shortened(printable(use.dotted), 120)}{times}"
+        yield f"  {'':{_TITLE_WIDTH}}{shortened(printable(use.dotted), 120)}{times}{_place(checkpoint, use.node)}"
     if len(unusual) > _NAMED_AT_MOST:
         yield f"  {'':{_TITLE_WIDTH}}… and {whole_number(len(unusual) - _NAMED_AT_MOST)} more (all with --json)"
+
+
+def _place(checkpoint: Checkpoint, node: int) -> str:
+    """Where the tree shows it first."""
+    path = nearby_path(checkpoint, node) if node >= 0 else None
+    if path is None:
+        return ""
+    return f", first at {shortened(printable(path), 100)}" if path else ", at the root"

@@ -90,7 +90,7 @@ def test_that_containers_are_containers(protocol: int) -> None:
     _, nodes = tree_of(pickle.dumps(items, protocol))
     shown = values(nodes)
     kinds = {keys: (kind, type_name) for keys, kind, type_name, _ in rows(nodes)}
-    assert kinds["ordered",] == ("MAPPING", "collections.OrderedDict")
+    assert kinds["ordered",] == ("MAPPING", "OrderedDict")
     assert [keys[1] for keys in shown if keys[:1] == ("ordered",) and len(keys) == 2] == ["b", "a", OtherKey(".note")]
     assert shown["default", "a", 0] == 1
     assert shown["default", OtherKey(".default_factory")] in ("builtins.list", "__builtin__.list")

@@ -229,7 +229,7 @@ def test_that_a_whole_module_is_a_tree_of_its_attributes() -> None:
 def test_that_the_metadata_of_a_state_dict_is_an_attribute() -> None:
     data, _ = saved_by_torch(torch.nn.Linear(2, 2).state_dict())
     _, nodes = tree_of(data)
-    assert nodes.type_name(0) == "collections.OrderedDict"
+    assert nodes.type_name(0) == "OrderedDict"
     assert values(nodes)[OtherKey("._metadata"), "", "version"] == 1
 
 

@@ -34,6 +34,11 @@ def plain_name(module: str, name: str) -> str:
     return f"{_MODULES.get(module, module)}.{name}"
 
 
+def modern_name(dotted: str) -> str:
+    """A dotted name that protocols 0 to 2 write as Python 2 called it: "builtins.list" of "__builtin__.list"."""
+    return f"builtins.{dotted[12:]}" if dotted.startswith("__builtin__.") else dotted
+
+
 def _constants() -> dict[str, tuple[str, str]]:
     table = {f"torch.{dtype.name}": ("torch.dtype", f"torch.{dtype.name}") for dtype in DTYPES}
     for old, new in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("long", "int64")):
