@@ -126,6 +126,7 @@ def _fill(look: Look, facts: StateDictFacts, rows: Iterable[tuple[str, int, bool
     names = {name for name, _, _ in rows}
     first_with: dict[tuple[object, ...], int] = {}
     tied: dict[int, list[int]] = {}
+    numels: dict[tuple[int, ...], int] = {}
     for name, node, is_one in rows:
         number = look.numbers[node]
         shape = tensors.shape[number]
@@ -140,10 +141,15 @@ def _fill(look: Look, facts: StateDictFacts, rows: Iterable[tuple[str, int, bool
             continue
         parameter = (not is_buffer(role)) if is_one is None else is_one
         facts.is_parameter.append(parameter)
-        numel = numel_of(shape)
+        numel = numels.get(shape)
+        if numel is None:
+            numel = numels[shape] = numel_of(shape)
+        nbytes = numel * DTYPES[tensors.dtype[number]].itemsize
         facts.numel += numel
-        facts.nbytes += numel * DTYPES[tensors.dtype[number]].itemsize
-        facts.n_parameters += numel if parameter else 0
+        facts.nbytes += nbytes
+        if parameter:
+            facts.n_parameters += numel
+            facts.parameter_nbytes += nbytes
     facts.tied = [TiedGroup(tuple(group)) for group in tied.values()]
 
 

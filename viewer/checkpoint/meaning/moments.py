@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from viewer.checkpoint.meaning.look import Look
-from viewer.checkpoint.nodes import Kind
+from viewer.checkpoint.nodes import Key, Kind
 
 Shape = tuple[int, ...]
 
@@ -65,31 +65,46 @@ class EntryShape:
 _NOTHING: Final = EntryShape(None)
 
 
-def entry_shape(look: Look, node: int) -> EntryShape:
-    """The parameter's shape as the state at a node tells it."""
-    nodes = look.nodes
-    children = nodes.children(node)
-    start = children.start
-    keys = nodes.key[start : children.stop]
-    kinds = nodes.kind
-    shapes = look.tensors.shape
-    values = look.numbers
-    shape: Shape | None = None
-    for key, child in zip(keys, children, strict=True):
-        if kinds[child] == _TENSOR and key in _MOMENT_SET:
-            own = shapes[values[child]]
+class ShapeReader:
+    """Tells the shapes of many entries; what it has seen of their keys it keeps, for they are the same in all."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._offsets: dict[tuple[Key, ...], tuple[int, ...]] = {}
+        self._found: dict[Shape, EntryShape] = {}
+
+    def read(self, node: int) -> EntryShape:
+        """The parameter's shape as the state at a node tells it."""
+        nodes = self._look.nodes
+        start = nodes.first_child[node]
+        keys = tuple(nodes.key[start : start + nodes.n_children[node]])
+        offsets = self._offsets.get(keys)
+        if offsets is None:
+            offsets = self._offsets[keys] = tuple(nth for nth, key in enumerate(keys) if key in _MOMENT_SET)
+        kinds, numbers, shapes = nodes.kind, self._look.numbers, self._look.tensors.shape
+        shape: Shape | None = None
+        for offset in offsets:
+            child = start + offset
+            if kinds[child] != _TENSOR:
+                continue
+            own = shapes[numbers[child]]
             if shape is None:
                 shape = own
             elif own != shape:
-                return EntryShape(shape, str(key))
-    if shape is not None:
-        return EntryShape(shape)
-    members = look.named(node)
+                return EntryShape(shape, str(keys[offset]))
+        if shape is None:
+            return _from_rows_and_columns(self._look, self._look.named(node))
+        found = self._found.get(shape)
+        if found is None:
+            found = self._found[shape] = EntryShape(shape)
+        return found
+
+
+def _from_rows_and_columns(look: Look, members: dict[str, int]) -> EntryShape:
     for row_name, column_name, keeps in ROWS_AND_COLUMNS:
         row, column = look.shape(members.get(row_name)), look.shape(members.get(column_name))
         if row and column:
-            whole = (*row[:-1], column[-1]) if keeps else (*row, column[-1])
-            return EntryShape(whole)
+            return EntryShape((*row[:-1], column[-1]) if keeps else (*row, column[-1]))
     return _from_others(look, members)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
-from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.meaning.assignment import ANY, Assignment, assign
 from viewer.checkpoint.meaning.assignment_unordered import assign_unordered
 from viewer.checkpoint.meaning.likely import likely_places
@@ -18,7 +17,6 @@ from viewer.checkpoint.meaning.naming_given import name_by_identity, name_by_key
 from viewer.checkpoint.meaning.naming_none import explain_misfit
 from viewer.checkpoint.meaning.optimizers import RawOptimizer
 from viewer.checkpoint.meaning.results import FITS, MISFITS, StateDictFacts
-from viewer.checkpoint.tensors import numel_of
 
 _MODELS_TRIED: Final = 8
 _MODELS_TOGETHER: Final = 3
@@ -78,7 +76,7 @@ def name_entries(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts]
     named = name_by_keys(look, raw, near) or name_by_param_names(look, raw, near)
     if not named and not (not elsewhere and name_by_identity(look, raw, near)):
         _name_by_order(look, raw, near, start)
-    _measure_model(look, raw, models)
+    facts.model_nbytes = next((model.parameter_nbytes for model in models if model.node == facts.model), 0)
     if elsewhere:
         facts.model = -1
         facts.entries.parameter = array("q", [-1]) * len(facts.entries)
@@ -272,16 +270,3 @@ def _open_up(look: Look, raw: RawOptimizer, best: Fit, others: list[Fit]) -> Non
     listed = ", ".join(dict.fromkeys(look.path(m.node) for fit in (best, *others) for m in fit.parameters.models))
     raw.facts.naming = f"more than one model fits, and their names differ: {listed}"
     raw.facts.unstated = []
-
-
-def _measure_model(look: Look, raw: RawOptimizer, models: Sequence[StateDictFacts]) -> None:
-    """Bytes of the parameters of the model that the optimizer belongs to."""
-    facts = raw.facts
-    model = next((model for model in models if model.node == facts.model), None)
-    if model is None:
-        return
-    _, nodes, shapes = parameter_columns(look, model)
-    facts.model_nbytes = sum(
-        numel_of(shape) * DTYPES[look.tensors.dtype[look.numbers[node]]].itemsize
-        for node, shape in zip(nodes, shapes, strict=True)
-    )

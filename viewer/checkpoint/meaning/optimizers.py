@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.meaning.look import Look
-from viewer.checkpoint.meaning.moments import EntryShape, entry_shape
+from viewer.checkpoint.meaning.moments import EntryShape, ShapeReader
 from viewer.checkpoint.meaning.optimizer_kinds import kind_of
 from viewer.checkpoint.meaning.results import UNKNOWN, GroupFacts, OptimizerFacts
 from viewer.checkpoint.nodes import Key, Kind, OtherKey
@@ -19,6 +21,7 @@ _PLAIN_DEPTH: Final = 3
 _PLAIN_ITEMS: Final = 64
 _NOT_HYPERPARAMETERS: Final = frozenset({"params", "param_names"})
 _SCALAR: Final = int(Kind.SCALAR)
+_TENSOR: Final = int(Kind.TENSOR)
 
 
 @dataclass(slots=True)
@@ -74,10 +77,13 @@ def read_optimizer(look: Look, node: int) -> RawOptimizer:
     for number, group in enumerate(group_nodes):
         n_parameters = _read_group(look, raw, number, look.named(group), states, used)
         facts.groups.append(GroupFacts(group, n_parameters, tuple(all_hyper[number].items()), differing))
-    for key, state in states.items():
-        if key not in used and not (isinstance(key, OtherKey) and key.text.startswith(".")):
-            _append(raw, key, -1, state, None, -1)
-    raw.shapes = [_shape_of(look, state, kind) for state in facts.entries.state]
+    orphans = {
+        key: state
+        for key, state in states.items()
+        if key not in used and not (isinstance(key, OtherKey) and key.text.startswith("."))
+    }
+    _extend(raw, list(orphans), -1, list(orphans.values()), [None] * len(orphans), [-1] * len(orphans))
+    raw.shapes = _shapes(look, facts.entries.state, kind)
     facts.entries.shape = [found.shape for found in raw.shapes]
     facts.state_nbytes = nbytes_below(look, members["state"])
     return raw
@@ -91,47 +97,60 @@ def _read_group(
     params = members["params"]
     items = look.items(params) if look.is_container(params) else [params]
     names = _texts(look, members.get("param_names"), len(items))
+    tensors = [-1] * len(items)
+    keys: list[Key] = []
     kinds, values = look.nodes.kind, look.nodes.value
     for nth, item in enumerate(items):
-        tensor = -1
-        key: Key
+        value = values[item]
         if kinds[item] == _SCALAR:
-            value = values[item]
-            key = value if isinstance(value, (int, str)) else OtherKey(repr(value))
-        elif (found := look.tensor(item)) is not None:
-            tensor = found
-            key = OtherKey(f"<tensor {tensor}>")
+            keys.append(value if isinstance(value, (int, str)) else OtherKey(repr(value)))
+        elif (number_of_tensor := look.tensor(item)) is not None:
+            tensors[nth] = number_of_tensor
+            keys.append(OtherKey(f"<tensor {number_of_tensor}>"))
         else:
-            key = OtherKey(f"item {nth}")
-        state = states.get(key, -1)
-        if state < 0 and type(key) is int and (state := states.get(str(key), -1)) >= 0:
-            used.add(str(key))
-        used.add(key)
-        _append(raw, key, number, state, None if names is None else names[nth], tensor)
+            keys.append(OtherKey(f"item {nth}"))
+    found = [states.get(key, -1) for key in keys]
+    used.update(keys)
+    if -1 in found:  # numbers as texts, as JSON and some converters leave them
+        texts = {nth: str(key) for nth, key in enumerate(keys) if found[nth] < 0 and type(key) is int}
+        for nth, text in texts.items():
+            found[nth] = states.get(text, -1)
+        used.update(texts.values())
+    _extend(raw, keys, number, found, names or [None] * len(items), tensors)
     raw.groups.append(range(first, len(raw.facts.entries)))
     return len(items)
 
 
-def _append(raw: RawOptimizer, key: Key, group: int, state: int, name: str | None, tensor: int) -> None:
-    entries = raw.facts.entries
-    entries.id.append(key)
-    entries.name.append(None)
-    entries.candidates.append(())
-    entries.n_candidates.append(0)
-    entries.likely.append(None)
-    entries.group.append(group)
-    entries.state.append(state)
-    entries.parameter.append(-1)
-    entries.fits.append(UNKNOWN)
-    raw.given_names.append(name)
-    raw.tensors.append(tensor)
+def _extend(
+    raw: RawOptimizer,
+    keys: Sequence[Key],
+    group: int,
+    states: Sequence[int],
+    names: Sequence[str | None],
+    tensors: Sequence[int],
+) -> None:
+    """Append entries, of which nothing else is known yet."""
+    entries, count = raw.facts.entries, len(keys)
+    entries.id += keys
+    entries.name += [None] * count
+    entries.candidates += [()] * count
+    entries.n_candidates.extend([0] * count)
+    entries.likely += [None] * count
+    entries.group.extend([group] * count)
+    entries.state.extend(states)
+    entries.parameter.extend([-1] * count)
+    entries.fits.extend([UNKNOWN] * count)
+    raw.given_names += names
+    raw.tensors.extend(tensors)
 
 
-def _shape_of(look: Look, state: int, kind: str) -> EntryShape:
+def _shapes(look: Look, states: Sequence[int], kind: str) -> list[EntryShape]:
     # LBFGS keeps flat vectors over all parameters in the state of the first (torch/optim/lbfgs.py).
-    if state < 0 or kind == "LBFGS" or not look.is_mapping(state):
-        return EntryShape(None)
-    return entry_shape(look, state)
+    nothing = EntryShape(None)
+    if kind == "LBFGS":
+        return [nothing] * len(states)
+    reader = ShapeReader(look)
+    return [reader.read(state) if state >= 0 and look.is_mapping(state) else nothing for state in states]
 
 
 def _texts(look: Look, node: int | None, count: int) -> list[str] | None:
@@ -190,15 +209,20 @@ def nbytes_below(look: Look, node: int) -> int:
     """Bytes of the distinct tensors at and below a node."""
     nodes, tensors = look.nodes, look.tensors
     numbers: set[int] = set()
-    level = [(node, node + 1)]
-    while level:
-        below: list[tuple[int, int]] = []
-        for start, stop in level:
-            for child in range(start, stop):
-                if nodes.kind[child] == Kind.TENSOR:
-                    numbers.add(look.numbers[child])
-                if nodes.n_children[child]:
-                    below.append((nodes.first_child[child], nodes.first_child[child] + nodes.n_children[child]))
-        level = below
-    itemsize = [dtype.itemsize for dtype in DTYPES]
-    return sum(numel_of(tensors.shape[number]) * itemsize[tensors.dtype[number]] for number in numbers)
+    # Nodes are numbered breadth first, so all that lies below a node is one range at each level.
+    start, stop = node, node + 1
+    while start < stop:
+        kinds = nodes.kind[start:stop]
+        numbers.update(
+            number for number, kind in zip(look.numbers[start:stop], kinds, strict=True) if kind == _TENSOR
+        )
+        firsts = [first for first in nodes.first_child[start:stop] if first]
+        ends = [
+            first + count
+            for first, count in zip(nodes.first_child[start:stop], nodes.n_children[start:stop], strict=True)
+            if count
+        ]
+        start, stop = (min(firsts), max(ends)) if ends else (0, 0)
+    shape_of, dtype_of = tensors.shape.__getitem__, tensors.dtype.__getitem__
+    counts = Counter(zip(map(shape_of, numbers), map(dtype_of, numbers), strict=True))
+    return sum(count * numel_of(shape) * DTYPES[code].itemsize for (shape, code), count in counts.items())

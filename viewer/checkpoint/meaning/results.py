@@ -100,8 +100,8 @@ class StateDictFacts:
         True for EMA and averaged models.
     numel, nbytes
         Of all entries, tied ones once.
-    n_parameters
-        Elements of the entries with `is_parameter`.
+    n_parameters, parameter_nbytes
+        Elements and bytes of the entries with `is_parameter`.
     """
 
     node: int
@@ -118,6 +118,7 @@ class StateDictFacts:
     numel: int = 0
     nbytes: int = 0
     n_parameters: int = 0
+    parameter_nbytes: int = 0
 
 
 @dataclass(slots=True)

@@ -48,11 +48,11 @@ def role_of(name: str, shape: tuple[int, ...], names: Container[str], *, is_floa
             return _CODE["LoRA A"]
         if _LORA_B.search(name):
             return _CODE["LoRA B"]
-    if _is_helper(name, last, names) or not is_floating:
+    if not is_floating or (last.endswith(_HELPERS) and _is_helper(name, last, names)):
         return _CODE["buffer"]
     if last == "weight":
-        if len(shape) == 2 and _EMBEDDING.search(stem):
-            return _CODE["embedding"]
+        if len(shape) == 2:
+            return _CODE["embedding"] if _EMBEDDING.search(stem) else _CODE["weight"]
         if len(shape) == 1 and (f"{stem}.running_mean" in names or f"{stem}.bias" in names or _NORM.search(stem)):
             return _CODE["norm weight"]
         return _CODE["weight"]
@@ -67,6 +67,9 @@ def role_of(name: str, shape: tuple[int, ...], names: Container[str], *, is_floa
     if _SCALE.search(name):
         return _CODE["scale"]
     return NO_ROLE
+
+
+_HELPERS: Final = ("_u", "_v", "_mask")
 
 
 def is_buffer(role: int) -> bool:
