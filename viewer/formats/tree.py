@@ -186,7 +186,7 @@ class _Builder:
         self.parents += [parent] * count
         self.keys += keys
         self.values += items
-        if -1 in types:
+        if -1 in types and not self._all_plain_tensors(first, items, types):
             for nth, type_id in enumerate(types):
                 if type_id < 0:
                     types[nth] = self._special(first + nth, items[nth])
@@ -195,6 +195,17 @@ class _Builder:
             for nth, item in enumerate(items):
                 if type(item) is str and not item.isascii():
                     self._check_text(first + nth, item)
+
+    def _all_plain_tensors(self, first: int, items: Sequence[Any], types: list[int]) -> bool:
+        """Fill the rows at once where all items are tensors without parts or facts, as in every state_dict."""
+        if set(map(type, items)) != {TensorStandIn} or self.tensors.extra or any(item.parts for item in items):
+            return False
+        numbers = [item.number for item in items]
+        self.values[first:] = numbers
+        self.kinds[first:] = [_TENSOR] * len(items)
+        flags = self.tensors.flags
+        types[:] = [self.tensor_ids[flags[number] & _PARAMETER] for number in numbers]
+        return True
 
     def _special(self, node: int, item: object) -> int:
         """Fill the row of what is no plain leaf; returns its type id."""

@@ -23,7 +23,7 @@ from viewer.formats.pickle.faults import excess
 from viewer.formats.pickle.names import CONSTANTS, STORAGE_CLASSES, plain_name
 from viewer.formats.pickle.numpy_shapes import NUMPY_SHAPES
 from viewer.formats.pickle.plain_shapes import PLAIN_SHAPES
-from viewer.formats.pickle.standins import CallingType, ObjectStandIn, StandInType
+from viewer.formats.pickle.standins import CallingType, ObjectStandIn, OrderedDictStandIn, StandInType
 from viewer.formats.pickle.tensor_shapes import TENSOR_SHAPES, quick_rebuild
 from viewer.formats.pickle.torch_shapes import TORCH_SHAPES
 
@@ -99,8 +99,19 @@ def _make_class(session: PickleSession, module: str, name: str) -> StandInType:
     make = _unknown() if shape is None else _known(shape(session))
     if plain == "torch._utils._rebuild_tensor_v2":
         make = quick_rebuild(session, make)
+    elif shape is not None and plain == "collections.OrderedDict":
+        make = _quick_ordered_dict(make)
     made_by = CallingType if isinstance(limits, ContentLimits) else StandInType
     return made_by("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
+
+
+def _quick_ordered_dict(general: Builder) -> Builder:
+    """An empty OrderedDict, the hooks of every tensor that torch saves, without a detour; others by `general`."""
+
+    def make(cls: StandInType, /, *args: object, **kwargs: Any) -> object:
+        return general(cls, *args, **kwargs) if args or kwargs else OrderedDictStandIn()
+
+    return make
 
 
 def _unknown() -> Builder:

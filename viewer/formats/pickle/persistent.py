@@ -28,15 +28,28 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
         return session.persistent_ids
 
     by_key = session.storages_by_key
-    nbytes_column = session.storages.nbytes
-    add_storage = session.add_storage
+    storages = session.storages
+    nbytes_column = storages.nbytes
+    # What `session.add_storage` does, without the call: this runs once for every storage of a file.
+    keys, dtypes, sizes, locations = (
+        storages.key.append,
+        storages.dtype.append,
+        nbytes_column.append,
+        storages.location.append,
+    )
     # By id of a stand-in class, which is held beside: what it stands for. (A hash of the object would be its own.)
     classes: dict[int, tuple[int, int, object]] = {}
 
     def read(pid: object) -> object:
-        if type(pid) is not tuple or not 5 <= len(pid) <= 6 or pid[0] != "storage" or type(pid[2]) is not str:
+        view = None
+        if type(pid) is tuple and len(pid) == 5:
+            tag, storage_class, key, location, numel = pid
+        elif type(pid) is tuple and len(pid) == 6:
+            tag, storage_class, key, location, numel, view = pid
+        else:
             return _other(session, pid)
-        storage_class, key, numel = pid[1], pid[2], pid[4]
+        if tag != "storage" or type(key) is not str:
+            return _other(session, pid)
         known = classes.get(id(storage_class))
         if known is None:
             dtype = storage_class_dtype(storage_class)
@@ -46,14 +59,17 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
             return Problem("a storage of an unknown kind or size")
         number = by_key.get(key)
         if number is None:
-            location = pid[3] if type(pid[3]) is str else "unknown"
-            number = by_key[key] = add_storage(key, dtype, numel * itemsize, location)
+            number = by_key[key] = len(nbytes_column)
+            keys(key)
+            dtypes(dtype)
+            sizes(numel * itemsize)
+            locations(location if type(location) is str else "unknown")
         elif nbytes_column[number] < numel * itemsize:
             # The same record, named twice with different sizes: the larger claim is the one to check.
             nbytes_column[number] = numel * itemsize
         made = StorageStandIn(number, dtype)
-        if len(pid) == 6 and pid[5] is not None:
-            _apply_view(session, made, pid[5])
+        if view is not None:
+            _apply_view(session, made, view)
         return made
 
     return read

