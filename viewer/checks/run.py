@@ -68,9 +68,9 @@ def state_tensors(checkpoint: Checkpoint, optimizer: OptimizerFacts) -> list[int
     """Numbers of the tensors at and below the states of an optimizer's entries."""
     nodes = checkpoint.nodes
     found: dict[int, None] = {}
-    for state in optimizer.entries.state:
-        if state < 0:
-            continue
+    states = [state for state in optimizer.entries.state if state >= 0]
+    states += [node for members in optimizer.entries.parts.values() for node in members.values()]
+    for state in states:
         for node in nodes.tree_order(state):
             number = checkpoint.tensor_of_node(node)
             if number is not None:

@@ -196,7 +196,7 @@ def _misfits(look: Look, optimizer: OptimizerFacts) -> Iterator[Finding]:
             f"{len(wrong):,} entries of {look.path(optimizer.node)} have moments of another shape than the parameter "
             f"that they would be loaded onto: {listed}{' …' if len(wrong) > _SHOWN else ''}",
             "Make the optimizer from the parameters in the order in which the saved one had them, or start it anew",
-            tuple([entries.state[entry] for entry in wrong[:MAX_NODES]]),
+            tuple([max(entries.state[entry], optimizer.node) for entry in wrong[:MAX_NODES]]),
             len(wrong),
         )
     if optimizer.strangers:

@@ -86,10 +86,13 @@ def _optimizer(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, Tenso
     negative: list[int] = []
     stuck: list[int] = []
     stuck_at = ""
-    for state in optimizer.entries.state:
-        if state < 0 or not look.is_mapping(state):
+    for entry in range(len(optimizer.entries)):
+        members = look.state_of(optimizer.entries, entry)
+        if not members:
             continue
-        members = look.named(state)
+        state = optimizer.entries.state[entry]
+        if state < 0:
+            state = next(iter(members.values()))
         step = _number(look, members.get("step"), briefs)
         moments = {
             name: brief

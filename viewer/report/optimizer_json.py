@@ -92,13 +92,14 @@ def _optimizer(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, Tenso
 def _entry(look: Look, optimizer: OptimizerFacts, entry: int, briefs: Mapping[int, TensorBrief]) -> str:
     entries = optimizer.entries
     group, state = entries.group[entry], entries.state[entry]
+    flat = {name: _value(look, node, briefs) for name, node in entries.parts.get(entry, {}).items()}
     return json_object(
         {
             "id": _id(entries.id[entry]),
             "name": json_value(entries.name[entry]),
             "candidates": json_list(map(json_string, entries.candidates[entry])),
             "group": "null" if group < 0 else str(group),
-            "state": "{}" if state < 0 else _value(look, state, briefs),
+            "state": _value(look, state, briefs) if state >= 0 else json_object(flat),
             "fits": _FITS.get(entries.fits[entry], "null"),
         }
     )

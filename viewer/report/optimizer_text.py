@@ -65,14 +65,12 @@ def _groups(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, TensorBr
 def _entries(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, TensorBrief]) -> Iterable[Sequence[str]]:
     entries = optimizer.entries
     keys: dict[str, None] = {}
-    for state in entries.state:
-        if state >= 0 and look.is_mapping(state):
-            keys |= dict.fromkeys(look.named(state))
+    for entry in range(len(entries)):
+        keys |= dict.fromkeys(look.state_of(entries, entry))
     shown = list(keys)[:8]
     yield ("id", "name", "group", "shape", *[printable(key) for key in shown], "")
     for entry in range(len(entries)):
-        state = entries.state[entry]
-        members = look.named(state) if state >= 0 and look.is_mapping(state) else {}
+        members = look.state_of(entries, entry)
         shape = entries.shape[entry]
         key = entries.id[entry]
         yield (

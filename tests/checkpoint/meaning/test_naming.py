@@ -262,6 +262,23 @@ def test_that_states_keyed_by_name_are_named_by_key(tmp_path: Path) -> None:
     assert set(facts.entries.fits) == {FITS}
 
 
+def test_that_a_flat_state_is_read_like_any_other(tmp_path: Path) -> None:
+    """The form of torch.distributed.checkpoint with flatten_optimizer_state_dict=True."""
+    training = train(Plain(), "AdamW", by_decay)
+    optimizer = training.content["optimizer"]
+    flat: dict[str, Any] = {}
+    for nth, name in enumerate(training.truth):
+        group = optimizer["param_groups"][0 if nth < 3 else 1]
+        flat |= {f"state.{name}.{key}": value for key, value in optimizer["state"][nth].items()}
+        flat |= {f"param_groups.{name}.{key}": value for key, value in group.items() if key != "params"}
+    facts = only_optimizer({"model": training.content["model"], "optim": flat}, tmp_path)
+    assert (facts.kind, facts.named_by, facts.entries.name) == ("AdamW", "key", training.truth)
+    assert set(facts.entries.fits) == {FITS}
+    assert [group.n_parameters for group in facts.groups] == [3, 7]
+    assert facts.groups[0].differing == ("weight_decay",)
+    assert set(facts.entries.parts[0]) == {"step", "exp_avg", "exp_avg_sq"}
+
+
 def test_that_addresses_as_ids_go_by_the_groups(tmp_path: Path) -> None:
     """torch before 1.5 wrote `id(parameter)` in place of numbers."""
     training = train(Plain(), "SGD")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.checkpoint.meaning.results import EntryTable
 from viewer.checkpoint.nodes import Key, Kind, OtherKey
 from viewer.checkpoint.tensors import NO_STORAGE, numel_of
 
@@ -54,6 +55,13 @@ class Look:
     def named(self, node: int) -> dict[str, int]:
         """Children with text keys, links followed."""
         return {key: child for key, child in self.members(node).items() if type(key) is str}
+
+    def state_of(self, entries: EntryTable, entry: int) -> dict[str, int]:
+        """The members of an optimizer entry's state by name; none where the file has no state for it."""
+        state = entries.state[entry]
+        if state >= 0:
+            return self.named(state) if self.is_mapping(state) else {}
+        return entries.parts.get(entry, {})
 
     def items(self, node: int) -> list[int]:
         """Children of a list or tuple, links followed; attributes of a subclass left out."""

@@ -100,6 +100,15 @@ class ShapeReader:
         return found
 
 
+def shape_of_members(look: Look, members: dict[str, int]) -> EntryShape:
+    """The same of a state by its members."""
+    shapes = {name: shape for name in MOMENTS if (shape := look.shape(members.get(name))) is not None}
+    if not shapes:
+        return _from_rows_and_columns(look, members)
+    first = next(iter(shapes.values()))
+    return EntryShape(first, next((name for name, shape in shapes.items() if shape != first), ""))
+
+
 def _from_rows_and_columns(look: Look, members: dict[str, int]) -> EntryShape:
     for row_name, column_name, keeps in ROWS_AND_COLUMNS:
         row, column = look.shape(members.get(row_name)), look.shape(members.get(column_name))

@@ -72,17 +72,17 @@ def read_optimizer(look: Look, node: int) -> RawOptimizer:
     kind, known, why = kind_of(plain[0] if plain else {}, _state_keys(look, states), look.class_name(node))
     facts = OptimizerFacts(node, kind, known, why, state=members["state"])
     raw = RawOptimizer(facts, look.key_text(node))
-    differing = _differing(plain)
+    differs = differing(plain)
     used: set[Key] = set()
     for number, group in enumerate(group_nodes):
         n_parameters = _read_group(look, raw, number, look.named(group), states, used)
-        facts.groups.append(GroupFacts(group, n_parameters, tuple(all_hyper[number].items()), differing))
+        facts.groups.append(GroupFacts(group, n_parameters, tuple(all_hyper[number].items()), differs))
     orphans = {
         key: state
         for key, state in states.items()
         if key not in used and not (isinstance(key, OtherKey) and key.text.startswith("."))
     }
-    _extend(raw, list(orphans), -1, list(orphans.values()), [None] * len(orphans), [-1] * len(orphans))
+    extend(raw, list(orphans), -1, list(orphans.values()), [None] * len(orphans), [-1] * len(orphans))
     raw.shapes = _shapes(look, facts.entries.state, kind)
     facts.entries.shape = [found.shape for found in raw.shapes]
     facts.state_nbytes = nbytes_below(look, members["state"])
@@ -116,12 +116,12 @@ def _read_group(
         for nth, text in texts.items():
             found[nth] = states.get(text, -1)
         used.update(texts.values())
-    _extend(raw, keys, number, found, names or [None] * len(items), tensors)
+    extend(raw, keys, number, found, names or [None] * len(items), tensors)
     raw.groups.append(range(first, len(raw.facts.entries)))
     return len(items)
 
 
-def _extend(
+def extend(
     raw: RawOptimizer,
     keys: Sequence[Key],
     group: int,
@@ -179,7 +179,7 @@ def plain_value(look: Look, node: int, depth: int = _PLAIN_DEPTH) -> object:
     return ("node", node) if number is None else ("tensor", *look.identity(number))
 
 
-def _differing(groups: list[dict[str, object]]) -> tuple[str, ...]:
+def differing(groups: list[dict[str, object]]) -> tuple[str, ...]:
     """Names of hyperparameters that are not the same in all groups."""
     names = dict.fromkeys(name for group in groups for name in group)
     missing = object()

@@ -14,6 +14,7 @@ from viewer.checkpoint.meaning.look import Look
 from viewer.checkpoint.meaning.models import is_module, module_facts, state_dict_evidence, state_dict_facts
 from viewer.checkpoint.meaning.naming import name_entries
 from viewer.checkpoint.meaning.optimizers import RawOptimizer, is_optimizer, read_optimizer
+from viewer.checkpoint.meaning.optimizers_flat import is_flat_optimizer, read_flat_optimizer
 from viewer.checkpoint.meaning.parts import part_at, rng_tensor
 from viewer.checkpoint.meaning.results import Label, Recognition, StateDictFacts
 from viewer.checkpoint.nodes import Kind
@@ -83,6 +84,9 @@ def _recognise(look: Look, node: int, found: Recognition, raws: list[RawOptimize
     if look.nodes.kind[node] in (Kind.MAPPING, Kind.OBJECT, Kind.GROUP):
         if is_optimizer(look, node):
             raws.append(read_optimizer(look, node))
+            return True
+        if is_flat_optimizer(look, node):
+            raws.append(read_flat_optimizer(look, node))
             return True
         if is_module(look, node):
             name = look.class_name(node)

@@ -142,6 +142,9 @@ class EntryTable:
         Index of its group; -1 for state that belongs to no group.
     state
         The node of its state; -1 where the file has none.
+    parts
+        Where the states have no nodes of their own, since the file has all of them in one flat mapping: by entry, its
+        members by name.
     parameter
         The node of the parameter in the model; -1 where it is not certain or there is no model.
     shape
@@ -157,6 +160,7 @@ class EntryTable:
     likely: list[str | None] = field(default_factory=list)
     group: array[int] = field(default_factory=lambda: array("l"))
     state: array[int] = field(default_factory=lambda: array("q"))
+    parts: dict[int, dict[str, int]] = field(default_factory=dict)
     parameter: array[int] = field(default_factory=lambda: array("q"))
     shape: list[tuple[int, ...] | None] = field(default_factory=list)
     fits: array[int] = field(default_factory=lambda: array("b"))
