@@ -24,7 +24,16 @@ MAX_TREE_NCHARS: Final = 16 << 20
 """Parsed JSON takes up to twenty times its length. A checkpoint of 40,000 tensors has a tree of 3 MB."""
 
 _FLAGS: Final = {1: TensorFlag.REQUIRES_GRAD, 2: TensorFlag.PARAMETER, 3: TensorFlag(3)}
-_FAULTS: Final = (struct.error, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+_FAULTS: Final = (
+    struct.error,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def graph_of_tree(text: str, tensors: dict[str, int], session: PickleSession) -> object:
