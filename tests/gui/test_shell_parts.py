@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton,
 from pytestqt.qtbot import QtBot
 
 from tests.gui.scripted_client import ScriptedClient
+from viewer.engine.faults import EngineFault
 from viewer.engine.protocol import Ping
 from viewer.errors import MalformedFile
 from viewer.gui.actions import ACTIONS, MENUS, TOOLBAR, make_actions
@@ -252,6 +253,11 @@ def test_that_an_error_becomes_a_message_with_its_path() -> None:
     message = Message.of(MalformedFile("cut short", path="/x/a.pth", advice="Fetch it again"))
     assert message.text == "a.pth: cut short. Fetch it again"
     assert message.details == "/x/a.pth"
+
+
+def test_that_a_bug_of_the_engine_comes_with_its_traceback() -> None:
+    message = Message.of(EngineFault("a mistake", path="/x/a.pth", details="Traceback …"))
+    assert message.details == "/x/a.pth\nTraceback …"
 
 
 # Job strip

@@ -13,7 +13,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFileOpenEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QTreeWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QTreeWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.checkpoints import Tensor, Typed, make_checkpoint
@@ -26,6 +26,7 @@ from viewer.gui.dialogs import GoToPathDialog, ShortcutsDialog
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.faults import FaultReporter
+from viewer.gui.file_dialogs import OPEN_FILTERS
 from viewer.gui.file_open import FileOpenEvents
 from viewer.gui.interrupts import Interrupts
 from viewer.gui.message_bar import Message
@@ -326,6 +327,32 @@ def test_that_the_open_dialog_opens_without_stopping_the_window(
     dialog.reject()
     assert [page.path.name for page in window.documents.pages] == ["a.pth"]
     assert settings.get("files/folder") == str(tmp_path)
+
+
+def test_that_a_folder_is_chosen_and_opens_as_one_document(
+    qtbot: QtBot, window: MainWindow, settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkpoint-500"
+    folder.mkdir()
+    window.actions_by_id["open_folder"].trigger()
+    dialog = window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    assert dialog.fileMode() == QFileDialog.FileMode.Directory
+    dialog.filesSelected.emit([str(folder)])
+    dialog.reject()
+    assert [page.path for page in window.documents.pages] == [folder]
+    assert settings.get("files/folder") == str(tmp_path)
+
+
+def test_that_the_empty_window_offers_folders_too(qtbot: QtBot, window: MainWindow) -> None:
+    button = next(button for button in window.start.findChildren(QPushButton) if button.text() == "Open folder…")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    dialog = window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    assert dialog.fileMode() == QFileDialog.FileMode.Directory
+    dialog.reject()
+    assert "folder" in window.start.drop_area.accessibleName()
+    assert "*.index.json" in OPEN_FILTERS[0]
 
 
 def test_that_the_theme_is_switched_everywhere_and_kept(

@@ -47,7 +47,20 @@ class ActionSpec:
 
 
 ACTIONS: Final = (
-    ActionSpec("open", "&Open…", "Open checkpoints in tabs; nothing in them is run", (_Standard.Open,), "open"),
+    ActionSpec(
+        "open",
+        "&Open…",
+        "Open checkpoint files, or the index file of shards, in tabs; nothing in them is run",
+        (_Standard.Open,),
+        "open",
+    ),
+    ActionSpec(
+        "open_folder",
+        "Open &folder…",
+        "Open a folder that is one checkpoint: shards with their index, a distributed checkpoint, a Trainer's folder",
+        ("Ctrl+Shift+O",),
+        "open",
+    ),
     ActionSpec(
         "open_sample", "Open &sample", "Open a small training checkpoint that comes with the program", (), "sample"
     ),
@@ -103,7 +116,7 @@ ACTIONS: Final = (
 )
 
 MENUS: Final[Mapping[str, tuple[str, ...]]] = {
-    "&File": ("open", "open_sample", "recent>", "-", "reload", "close", "-", "quit"),
+    "&File": ("open", "open_folder", "open_sample", "recent>", "-", "reload", "close", "-", "quit"),
     "&Edit": ("copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path"),
     "&View": (
         "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",

@@ -27,11 +27,6 @@ from viewer import __version__
 from viewer.errors import BadPath
 from viewer.gui.theme import Theme
 
-OPEN_FILTERS: Final = (
-    "Checkpoints (*.pth *.pt *.ckpt *.bin *.safetensors *.th *.pkl *.pickle *.pt2 *.ptl *.tar *.model *.zip)",
-    "All files (*)",
-)
-
 _TREE_KEYS: Final = (
     ("Open or close a row", "Right, Left"),
     ("Open a row and everything inside", "*"),
@@ -119,7 +114,8 @@ def about_box(parent: QWidget) -> QMessageBox:
     box.setWindowTitle("About Checkpoint Viewer")
     box.setText(f"Checkpoint Viewer {__version__}")
     box.setInformativeText(
-        "Opens PyTorch checkpoints without running anything in them.\n\n"
+        "Opens PyTorch checkpoints without running anything in them: files, folders (sharded, distributed, "
+        "DeepSpeed, Trainer), and the index files of shards.\n\n"
         f"Python {platform.python_version()}, PySide6 {PySide6.__version__}\n"
         f"{platform.platform()}\n\nMIT licence"
     )

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.engine.faults import EngineFault
 from viewer.errors import ViewerError
 from viewer.gui.icons import IconSet, tinted
 from viewer.gui.override import override
@@ -61,9 +62,11 @@ class Message:
     def of(
         cls, error: ViewerError, *, action: str = "", on_action: Callable[[], object] | None = None, key: str = ""
     ) -> Message:
-        """An error as a message."""
-        where = "" if error.path is None else str(error.path)
-        return cls("error", str(error), where, action, on_action, key)
+        """An error as a message; its details are the whole path, and of a bug the traceback."""
+        parts = ["" if error.path is None else str(error.path)]
+        if isinstance(error, EngineFault):
+            parts.append(error.details)
+        return cls("error", str(error), "\n".join(filter(None, parts)), action, on_action, key)
 
 
 class MessageBar(QWidget):

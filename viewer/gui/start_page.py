@@ -18,12 +18,14 @@ _MAX_LISTED: Final = 8
 _WIDTH: Final = 560
 _PROMISE: Final = "Opening a file runs nothing in it and imports nothing that it names."
 FORMATS: Final = ".pth  .pt  .ckpt  .bin  .safetensors"
+_MORE: Final = "or its folder, or the index file of its shards"
 
 
 class StartPage(QWidget):
-    """Signals: `open_clicked`, `sample_clicked`; `path_chosen` carries the Path of a recent file."""
+    """Signals: `open_clicked`, `folder_clicked`, `sample_clicked`; `path_chosen` carries the Path of a recent one."""
 
     open_clicked = Signal()
+    folder_clicked = Signal()
     sample_clicked = Signal()
     path_chosen = Signal(object)
 
@@ -46,6 +48,9 @@ class StartPage(QWidget):
         open_button = QPushButton("Open…", self)
         open_button.setDefault(True)
         open_button.clicked.connect(self.open_clicked)
+        folder_button = QPushButton("Open folder…", self)
+        folder_button.setToolTip("A folder that is one checkpoint: shards with their index, distributed, Trainer")
+        folder_button.clicked.connect(self.folder_clicked)
         sample_button = QPushButton("Open sample", self)
         sample_button.setToolTip("A small training checkpoint: model, Adam state, scheduler")
         sample_button.clicked.connect(self.sample_clicked)
@@ -53,6 +58,7 @@ class StartPage(QWidget):
         buttons.setSpacing(8)
         buttons.addStretch(1)
         buttons.addWidget(open_button)
+        buttons.addWidget(folder_button)
         buttons.addWidget(sample_button)
         buttons.addStretch(1)
         middle = QWidget(self)
@@ -176,7 +182,7 @@ class _DropArea(QWidget):
         self._theme = theme
         self._active = False
         self.setMinimumHeight(152)
-        self.setAccessibleName("Drop a checkpoint here")
+        self.setAccessibleName(f"Drop a checkpoint here, {_MORE}")
 
     def set_active(self, active: bool) -> None:
         self._active = active
@@ -206,4 +212,6 @@ class _DropArea(QWidget):
         painter.drawText(self.rect().adjusted(8, 26, -8, 0), middle, "Drop a checkpoint here")
         painter.setFont(self._theme.mono())
         painter.setPen(self._theme.color("muted"))
-        painter.drawText(self.rect().adjusted(8, 80, -8, 0), middle, FORMATS)
+        painter.drawText(self.rect().adjusted(8, 74, -8, 0), middle, FORMATS)
+        painter.setFont(self._theme.interface_font())
+        painter.drawText(self.rect().adjusted(8, 118, -8, 0), middle, _MORE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QIcon,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.engine.protocol import ListDevices, WarmUp
 from viewer.errors import EngineLost, ViewerError
@@ -39,6 +39,9 @@ from viewer.gui.tree.display import DisplayOptions
 from viewer.gui.tree.panel import TreePanel
 from viewer.resources import resource_path
 from viewer.tensors.devices import Device
+
+if TYPE_CHECKING:
+    from viewer.gui.file_dialogs import FileDialogs
 
 TITLE: Final = "Checkpoint Viewer"
 SAMPLE: Final = "samples/training-step-0200.pth"
@@ -62,6 +65,7 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._settings = settings
         self._is_painted = False
+        self._file_dialogs: FileDialogs | None = None
         self.recent = RecentFiles(settings, self)
         self.start = StartPage(theme, self.recent, self)
         device = device or settings.get("compute/device")
@@ -104,20 +108,18 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _open(self) -> None:
-        from viewer.gui.dialogs import OPEN_FILTERS
+        self._files().choose_files()
 
-        dialog = QFileDialog(self, "Open checkpoints", self._settings.get("files/folder"))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        dialog.setNameFilters(OPEN_FILTERS)
-        dialog.filesSelected.connect(self._open_chosen)
-        dialog.open()
+    @Slot()
+    def _open_folder(self) -> None:
+        self._files().choose_folder()
 
-    @Slot(list)
-    def _open_chosen(self, names: list[str]) -> None:
-        self.documents.open_paths(names)
-        if self.documents.page is not None:
-            self._settings.set("files/folder", str(self.documents.page.path.parent))
+    def _files(self) -> FileDialogs:
+        from viewer.gui.file_dialogs import FileDialogs
+
+        if self._file_dialogs is None:
+            self._file_dialogs = FileDialogs(self._settings, self.documents.open_paths, self)
+        return self._file_dialogs
 
     @Slot()
     def _open_sample(self) -> None:
@@ -130,6 +132,7 @@ class MainWindow(QMainWindow):
         on_tree, zoom = self._on_tree, self._zoom
         handlers: dict[str, Callable[..., object]] = {
             "open": self._open,
+            "open_folder": self._open_folder,
             "open_sample": self._open_sample,
             "clear_recent": self.recent.clear,
             "reload": self._reload,
@@ -332,6 +335,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.start.open_clicked.connect(self._open)
+        self.start.folder_clicked.connect(self._open_folder)
         self.start.sample_clicked.connect(self._open_sample)
         self.start.path_chosen.connect(self._open_path)
         self.documents.page_changed.connect(self._show_page)
