@@ -39,7 +39,8 @@ from viewer.tensors.devices import Device
 TREE = {"model": {"fc.weight": Tensor((4, 3)), "fc.bias": Tensor((4,))}, "epoch": 12}
 GLOBALS = (
     GlobalUse("collections", "OrderedDict", True, 2),
-    GlobalUse("models.net", "TinyNet", False, 1),
+    GlobalUse("models.net", "TinyNet", False, 1, node=2),
+    GlobalUse("models.net", "Unseen", False, 1),
     GlobalUse("torch._utils", "_rebuild_tensor_v2", True, 62),
 )
 
@@ -126,7 +127,7 @@ def test_that_a_tab_is_there_at_once_and_fills_when_the_engine_answers(
     assert page.document == 1
     assert window.windowTitle() == f"model.pth — {TITLE}"
     assert window.recent.paths == [path]
-    assert "1 unknown" in window.status.verdict.text()
+    assert "2 unknown" in window.status.verdict.text()
     assert window.actions_by_id["close"].isEnabled()
 
 
@@ -429,7 +430,17 @@ def test_that_what_a_file_names_is_listed_by_module_with_the_unknown_first(
     assert isinstance(names, QTreeWidget)
     modules = [names.topLevelItem(number).text(0) for number in range(names.topLevelItemCount())]
     assert modules == ["models.net", "collections", "torch._utils"]
-    assert names.topLevelItem(0).child(0).text(1) == "⚠ unknown"
+    known, unseen = names.topLevelItem(0).child(0), names.topLevelItem(0).child(1)
+    assert (known.text(1), known.text(3)) == ("⚠ unknown", "epoch")
+    assert (unseen.text(1), unseen.text(3)) == ("⚠ unknown", "not shown in the tree")
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    for item in (unseen, known):
+        qtbot.mouseClick(
+            names.viewport(), Qt.MouseButton.LeftButton, pos=names.visualItemRect(item).center() + QPoint(60, 0)
+        )
+    assert page.tree.current_node == 2
     dialog.close()
 
 
@@ -438,7 +449,7 @@ def test_that_the_verdict_counts_and_claims_no_more() -> None:
     one = make_checkpoint({}, globals_=GLOBALS[:1])
     assert verdict(one) == ("✓ nothing was executed · 1 class named", True)
     assert verdict(make_checkpoint({}, globals_=GLOBALS)) == (
-        "✓ nothing was executed · 3 classes named, ⚠ 1 unknown",
+        "✓ nothing was executed · 4 classes named, ⚠ 2 unknown",
         False,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -18,16 +18,19 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.checkpoint.document import Checkpoint, GlobalUse
+from viewer.gui.details.tips import cut_middle, plain_tip
 from viewer.gui.dialogs import without_icons
 from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
 
 _MAX_LISTED: Final = 2_000
+_LONGEST: Final = 300
+_PLACE: Final = 3  # column
 _EXPLANATION: Final = (
     "The pickles in this file name the classes and functions below. Nothing of them was imported or called to show "
     "the file; inert stand-ins take their places. Names marked ✓ are in a documented table of names that only build "
     "plain data or tensors. About those marked ⚠ nothing is known: a program that loads the file with "
-    "torch.load(weights_only=False) would import and could call them."
+    "torch.load(weights_only=False) would import and could call them. A click on a place goes there in the tree."
 )
 _NONE: Final = "This file names no class and no function. Nothing was executed to show it."
 
@@ -43,7 +46,15 @@ def verdict(checkpoint: Checkpoint) -> tuple[str, bool]:
 
 
 class SafetyDialog(QDialog):
-    """The names by module, those outside the table first."""
+    """The names by module, those outside the table first, with the first place in the tree that shows each.
+
+    Signals
+    -------
+    node_requested
+        Carries the number of a node that the person wants to see.
+    """
+
+    node_requested = Signal(object)
 
     def __init__(self, theme: Theme, checkpoint: Checkpoint, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,15 +63,19 @@ class SafetyDialog(QDialog):
         text = QLabel(_EXPLANATION if checkpoint.globals else _NONE, self)
         text.setWordWrap(True)
         self.names = QTreeWidget(self)
-        self.names.setHeaderLabels(["Name", "", "times"])
+        self.names.setHeaderLabels(["Name", "", "times", "first place in the tree"])
         self.names.setUniformRowHeights(True)
         self.names.setRootIsDecorated(True)
         self.names.setAccessibleName("Names by module")
-        self._fill(theme, checkpoint.globals)
+        self._fill(theme, checkpoint)
+        self.names.itemClicked.connect(self._go)
+        self.names.itemActivated.connect(self._go)
         header = self.names.header()
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        for column in range(3):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
+        self.names.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         buttons = without_icons(QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self))
         buttons.rejected.connect(self.close)
         column = QVBoxLayout(self)
@@ -70,9 +85,17 @@ class SafetyDialog(QDialog):
         if checkpoint.globals:
             column.addWidget(self.names, 1)
         column.addWidget(buttons)
-        self.resize(QSize(640, 480 if checkpoint.globals else 120))
+        self.resize(QSize(820, 480 if checkpoint.globals else 120))
 
-    def _fill(self, theme: Theme, uses: list[GlobalUse]) -> None:
+    @Slot(QTreeWidgetItem)
+    def _go(self, item: QTreeWidgetItem) -> None:
+        node = item.data(_PLACE, Qt.ItemDataRole.UserRole)
+        if node is not None:
+            self.node_requested.emit(node)
+
+    def _fill(self, theme: Theme, checkpoint: Checkpoint) -> None:
+        uses = checkpoint.globals
+
         def order(use: GlobalUse) -> tuple[bool, str, str]:
             return module_harmless[use.module], use.module, use.name
 
@@ -80,12 +103,26 @@ class SafetyDialog(QDialog):
         for use in uses:
             module_harmless[use.module] = module_harmless.get(use.module, True) and use.harmless
         for module, members in groupby(sorted(uses, key=order)[:_MAX_LISTED], key=_module):
-            parent = QTreeWidgetItem([module or "(no module)", "", ""])
+            parent = QTreeWidgetItem([cut_middle(module, _LONGEST) or "(no module)", "", "", ""])
             self.names.addTopLevelItem(parent)
             for use in members:
                 item = QTreeWidgetItem(
-                    [use.name, "✓ in the table" if use.harmless else "⚠ unknown", format_count(use.count)]
+                    [
+                        cut_middle(use.name, _LONGEST),
+                        "✓ in the table" if use.harmless else "⚠ unknown",
+                        format_count(use.count),
+                        "" if use.harmless else "not shown in the tree",
+                    ]
                 )
+                if use.node >= 0:
+                    path = checkpoint.path_of(use.node) or "the root"
+                    item.setText(_PLACE, cut_middle(path, _LONGEST))
+                    item.setToolTip(_PLACE, plain_tip(f"Go to {path}"))
+                    item.setData(_PLACE, Qt.ItemDataRole.UserRole, use.node)
+                    item.setForeground(_PLACE, theme.color("accent"))
+                    item.setFont(_PLACE, theme.mono())
+                else:
+                    item.setForeground(_PLACE, theme.color("muted"))
                 item.setFont(0, theme.mono())
                 item.setForeground(1, theme.color("ok" if use.harmless else "warning"))
                 item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
@@ -93,7 +130,7 @@ class SafetyDialog(QDialog):
             parent.setExpanded(True)
         if len(uses) > _MAX_LISTED:
             self.names.addTopLevelItem(
-                QTreeWidgetItem([f"… and {format_count(len(uses) - _MAX_LISTED)} more", "", ""])
+                QTreeWidgetItem([f"… and {format_count(len(uses) - _MAX_LISTED)} more", "", "", ""])
             )
 
 

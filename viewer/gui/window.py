@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget, QVBoxLayout, Q
 from viewer.engine.protocol import ListDevices, WarmUp
 from viewer.errors import EngineLost, ViewerError
 from viewer.gui.actions import ACTIONS, MENUS, dress_actions, make_actions, make_toolbar
+from viewer.gui.compare.commands import comparison_handlers
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.documents import DocumentTabs, ViewOptions
 from viewer.gui.engine_bridge import EngineBridge
@@ -156,6 +157,7 @@ class MainWindow(QMainWindow):
             "shortcuts": self._shortcuts,
             "about": self._about,
         }
+        handlers |= comparison_handlers(self.documents, self._settings, self)
         return handlers | {f"theme_{choice}": partial(self._choose_theme, choice) for choice in THEME_CHOICES}
 
     def _on_tree(self, command: Callable[[TreePanel], object], *_checked: object) -> None:
@@ -167,6 +169,8 @@ class MainWindow(QMainWindow):
     def _reload(self) -> None:
         if (page := self.documents.page) is not None:
             page.open()
+        elif (comparison := self.documents.comparison) is not None:
+            comparison.start()
 
     @Slot()
     def _close_current(self) -> None:
@@ -221,19 +225,25 @@ class MainWindow(QMainWindow):
 
         page = self.documents.page
         if page is not None and page.checkpoint is not None:
-            SafetyDialog(self._theme, page.checkpoint, self).open()
+            dialog = SafetyDialog(self._theme, page.checkpoint, self)
+            if page.tree is not None:  # modal, so that the tree stays the one that the places are numbers of
+                dialog.node_requested.connect(page.tree.go_to_node)
+            dialog.open()
 
     # What happens
 
     @Slot(object)
     def _show_page(self, page: DocumentPage | None) -> None:
-        self._stack.setCurrentWidget(self.start if page is None else self.documents)
-        self.setWindowTitle(TITLE if page is None else f"{page.path.name} — {TITLE}")
+        comparison = self.documents.comparison
+        self._stack.setCurrentWidget(self.documents if self.documents.count() else self.start)
+        name = comparison.title if comparison is not None else "" if page is None else page.path.name
+        self.setWindowTitle(f"{name} — {TITLE}" if name else TITLE)
         self.setWindowFilePath("" if page is None else str(page.path))
         self.status.show_document(None if page is None else page.checkpoint)
         for spec in ACTIONS:
-            if spec.on_document:
-                self.actions_by_id[spec.id].setEnabled(page is not None)
+            if spec.on_document or spec.on_comparison:
+                fits = (spec.on_document and page is not None) or (spec.on_comparison and comparison is not None)
+                self.actions_by_id[spec.id].setEnabled(fits)
 
     @Slot(object)
     def _engine_ended(self, error: EngineLost) -> None:
