@@ -194,8 +194,8 @@ def test_that_the_archive_is_a_sound_zip_with_aligned_records(tmp_path: Path) ->
 def test_that_more_records_than_16_bits_count_make_a_zip64_archive(tmp_path: Path) -> None:
     from viewer.export.zip_writer import ZipRecord, zip_nbytes, zip_stream
 
-    records = [ZipRecord(f"archive/data/{nth}", 1, lambda: iter((b"x",))) for nth in range(70_000)]
-    data = b"".join(map(bytes, zip_stream(records)))
+    records = [ZipRecord(f"archive/data/{nth}", 1, b"x") for nth in range(70_000)]
+    data = b"".join(map(bytes, zip_stream(records, iter)))
     assert len(data) == zip_nbytes(records)
     (tmp_path / "a.zip").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
@@ -214,9 +214,9 @@ def test_that_records_beyond_4_gib_are_written_with_64_bit_sizes() -> None:
             yield chunk
         yield chunk[: nbytes % len(chunk)]
 
-    records = [ZipRecord("archive/data/0", nbytes, chunks), ZipRecord("archive/data/1", 3, lambda: iter((b"abc",)))]
+    records = [ZipRecord("archive/data/0", nbytes, chunks), ZipRecord("archive/data/1", 3, b"abc")]
     head, total, tail = b"", 0, b""
-    for piece in zip_stream(records):
+    for piece in zip_stream(records, lambda content: content()):
         head = head or bytes(piece)
         total += len(piece)
         tail = (tail + bytes(piece[-400:]))[-600:]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.errors import LimitExceeded
@@ -25,7 +26,7 @@ FORM = b"form 1\n"
 FORM_WITH_STRIDES = b"form 1 strides\n"
 
 
-@dataclass(slots=True)
+@dataclass
 class Prepared:
     """A content and the form to write it in.
 
@@ -35,8 +36,10 @@ class Prepared:
         Where the records come from.
     records
         In the order of their numbers.
-    paths
-        By id of a record: the path under which its tensor is first written.
+    nbytes
+        Size of the file; 0 where something stands in the way.
+    stream
+        Gives the bytes of the file.
     """
 
     checkpoint: Checkpoint
@@ -45,11 +48,10 @@ class Prepared:
     findings: list[Finding]
     pickle: bytes
     records: list[Record]
-    paths: dict[int, str]
     nbytes: int
     stream: Callable[[RecordSource], Iterator[Buffer]]
 
-    @property
+    @cached_property
     def plan(self) -> ExportPlan:
         return ExportPlan(
             self.options,
@@ -59,6 +61,11 @@ class Prepared:
             sum(record.nbytes for record in self.records),
             self.findings,
         )
+
+    @property
+    def obstacles(self) -> list[Finding]:
+        """What stands in the way."""
+        return [finding for finding in self.findings if finding.kind == "cannot"]
 
 
 def prepare_task(path: str | os.PathLike[str], options: ExportOptions) -> Task[Prepared]:
@@ -78,6 +85,17 @@ def prepare_task(path: str | os.PathLike[str], options: ExportOptions) -> Task[P
 
 def prepared(content: Content, options: ExportOptions) -> Prepared:
     """Make a content ready that was read already."""
+    # Nearly all that is made lives until the end: collecting in between only costs.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return _prepared(content, options)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _prepared(content: Content, options: ExportOptions) -> Prepared:
     checkpoint = content.checkpoint
     root, keys, notes = part_of(content, options)
     reader = ContentReader(checkpoint, options)
@@ -97,46 +115,34 @@ def prepared(content: Content, options: ExportOptions) -> Prepared:
         file = safetensors_file(value, findings)
         nbytes, stream = file.nbytes, file.stream
     elif possible:
-        names = _zip_records(pickle, records, options, None)
-        nbytes = zip_nbytes(names)
-        stream = partial(_pth_stream, pickle, records, options)
-    return Prepared(
-        checkpoint, options, value, findings.all(), pickle, records, reader.tensors.paths(), nbytes, stream
-    )
+        parts = _zip_records(pickle, records, options)
+        nbytes = zip_nbytes(parts)
+        stream = partial(_pth_stream, parts)
+    return Prepared(checkpoint, options, value, findings.all(), pickle, records, nbytes, stream)
 
 
 def tensor_paths(prepared: Prepared) -> Iterator[tuple[str, TensorValue]]:
     """Every tensor that has a record, once, with the path under which it is first written."""
     for value in tensors_in(prepared.root):
         if value.record is not None:
-            yield prepared.paths.get(id(value.record), ""), value
+            yield value.record.path, value
 
 
-def _pth_stream(
-    pickle: bytes, records: list[Record], options: ExportOptions, source: RecordSource
-) -> Iterator[Buffer]:
-    return zip_stream(_zip_records(pickle, records, options, source))
+def _pth_stream(parts: list[ZipRecord], source: RecordSource) -> Iterator[Buffer]:
+    return zip_stream(parts, source.chunks)
 
 
-def _zip_records(
-    pickle: bytes, records: list[Record], options: ExportOptions, source: RecordSource | None
-) -> list[ZipRecord]:
+def _zip_records(pickle: bytes, records: list[Record], options: ExportOptions) -> list[ZipRecord]:
     heads = (
         ("data.pkl", pickle),
         (".canonical", FORM_WITH_STRIDES if options.keep_strides else FORM),
         ("byteorder", b"little"),
         ("version", b"3\n"),
     )
-    made = [ZipRecord(FOLDER + name, len(data), partial(_whole, data)) for name, data in heads]
-    for number, record in enumerate(records):
-        chunks = partial(_whole, b"") if source is None else partial(source.chunks, record)
-        made.append(ZipRecord(f"{FOLDER}data/{number}", record.nbytes, chunks))
+    made = [ZipRecord(FOLDER + name, len(data), data) for name, data in heads]
+    made += [ZipRecord(f"{FOLDER}data/{number}", record.nbytes, record) for number, record in enumerate(records)]
     return made
 
 
 def _nothing(_source: RecordSource) -> Iterator[Buffer]:
     return iter(())
-
-
-def _whole(data: bytes) -> Iterator[Buffer]:
-    yield data

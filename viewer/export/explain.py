@@ -109,7 +109,7 @@ def explain_task(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Task[E
                 _Side(
                     source,
                     content.checkpoint,
-                    None if ready.plan.obstacles else ready,
+                    None if ready.obstacles else ready,
                     regions_of(source, content.checkpoint),
                 )
             )

@@ -16,6 +16,7 @@ import os
 import secrets
 import shutil
 import stat
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +60,8 @@ class NewFile:
         self.replaces = self._mode is not None
         _demand_room(self.target, nbytes)
         self.path = self.target.with_name(f".checkpoint-viewer-{secrets.token_hex(6)}.tmp")
+        self._syncing: threading.Thread | None = None
+        self._sync_error: OSError | None = None
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
             self._fd = os.open(self.path, flags, 0o666)
@@ -85,17 +88,22 @@ class NewFile:
             raise self._failure(error) from error
 
     def finish(self) -> None:
-        """All is written: have it on the disk."""
+        """All is written: have it on the disk. A thread sees to that until `commit`; it may be read meanwhile."""
+        self._syncing = threading.Thread(target=self._sync, name="fsync")
+        self._syncing.start()
+
+    def _sync(self) -> None:
         try:
             os.fsync(self._fd)
         except OSError as error:
-            raise self._failure(error) from error
-        finally:
-            self._close()
+            self._sync_error = error
 
     def commit(self) -> None:
-        """Take the target's name."""
+        """Wait until all is on the disk, and take the target's name."""
         try:
+            self._close()
+            if self._sync_error is not None:
+                raise self._sync_error
             if self._mode is not None:
                 self.path.chmod(self._mode)
             self.path.replace(self.target)
@@ -104,6 +112,8 @@ class NewFile:
             raise self._failure(error) from error
 
     def _close(self) -> None:
+        if self._syncing is not None:
+            self._syncing.join()
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

@@ -82,7 +82,7 @@ def plain_numpy(reader: ContentReader, normal: NormalObject, dotted: str) -> Val
 def tensor_of(found: _Array) -> TensorValue:
     """An array as a tensor."""
     dtype = dtype_named(found.dtype.torch_name)
-    record = Record(dtype, found.shape, contiguous_stride(found.shape), data=found.raw)
+    record = Record(dtype, found.shape, contiguous_stride(found.shape), len(found.raw), data=found.raw)
     return TensorValue(dtype, found.shape, record)
 
 

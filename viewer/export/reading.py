@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.nodes import Key, OtherKey
+from viewer.checkpoint.nodes import OtherKey
 from viewer.errors import LimitExceeded
+from viewer.export import graph_parts as parts
 from viewer.export.findings import Findings
 from viewer.export.names import WEIGHTS_ONLY, is_immutable, is_known, written_name
 from viewer.export.objects import NormalObject, normal_object, plain_value
@@ -102,27 +103,31 @@ class ContentReader:
     @contextmanager
     def under(self, key: object) -> Iterator[None]:
         """Read below a key."""
-        self.findings.keys.append(_shown_key(key))
+        self.findings.keys.append(parts.shown_key(key))
         yield
         self.findings.keys.pop()
 
     def items(self, items: Iterable[object]) -> list[Value]:
         """The values of a list's items; what is dropped leaves None, so that the others keep their places."""
         made = []
+        keys = self.findings.keys
         for nth, item in enumerate(items):
-            with self.under(nth):
-                value = self.value(item)
+            keys.append(nth)
+            value = self.value(item)
+            keys.pop()
             made.append(None if value is DROPPED else value)
         return made
 
     def pairs(self, pairs: Iterable[tuple[object, object]]) -> list[tuple[Value, Value]]:
         """The entries of a dict, sorted if asked; a key that comes again replaces the value of the first."""
         made: dict[object, tuple[Value, Value]] = {}
+        keys = self.findings.keys
         for key, item in pairs:
-            with self.under(key):
-                name, value = self.value(key), self.value(item)
+            keys.append(parts.shown_key(key))
+            name, value = self.value(key), self.value(item)
+            keys.pop()
             if value is not DROPPED and name is not DROPPED:
-                same = _key_identity(name)
+                same = parts.key_identity(name)
                 made[same] = (made[same][0] if same in made else name, value)
         found = list(made.values())
         return pairs_in_order(found) if self.options.sort_keys else found
@@ -162,6 +167,12 @@ class ContentReader:
 
     def _closed(self, item: object, read: Callable[[object], Value]) -> Value:
         """Read something that must not contain itself."""
+        self._enter(item)
+        value = read(item)
+        self._open.discard(id(item))
+        return self.keep(item, value)
+
+    def _enter(self, item: object) -> None:
         if id(item) in self._open:
             raise LimitExceeded(
                 f"at {self.findings.path[:200] or 'the root'} a tuple or an object contains itself, "
@@ -169,9 +180,6 @@ class ContentReader:
                 advice="Select another part of it",
             )
         self._open.add(id(item))
-        value = read(item)
-        self._open.discard(id(item))
-        return self.keep(item, value)
 
     def _tuple(self, item: object) -> Value:
         assert isinstance(item, tuple)
@@ -182,12 +190,12 @@ class ContentReader:
             self._needs_trust("builtins.frozenset")
         made = self.keep(item, SetValue([], frozen))
         values = [value for value in map(self.value, members) if value is not DROPPED]
-        unique = {_key_identity(value): value for value in values}
+        unique = {parts.key_identity(value): value for value in values}
         made.members = in_order(unique.values())
         return made
 
     def _mapping(self, item: MappingStandIn) -> Value:
-        given = _pairs_of(item.given)
+        given = parts.pairs_of(item.given)
         if given is None:
             return self.cannot(f"a {item.type_name} made of something that is no mapping")
         pairs = [*given, *item.items()]
@@ -230,7 +238,7 @@ class ContentReader:
         return made
 
     def _sequence(self, item: SequenceStandIn) -> Value:
-        entries = [*_entries_of(item.given), *(item.items or ())]
+        entries = [*parts.entries_of(item.given), *(item.items or ())]
         if item.is_set:
             return self._set(item, entries, frozen=item.type_name == "frozenset")
         if item.type_name == "tuple":
@@ -258,7 +266,7 @@ class ContentReader:
         if constant is not None:
             name = constant[1].removeprefix("torch.")
             if constant[0] == "torch.layout":
-                return self._layout(name)
+                return parts.layout_value(name)
             self._needs_trust(f"torch.{name}")
             return NameValue("torch", name)
         named = self._named(*self._split.get(item.dotted, item.dotted.rpartition(".")[::2]))
@@ -269,10 +277,6 @@ class ContentReader:
             self._needs_trust(named.dotted)
             return named
         return self._by_policy(f"a reference to {named.dotted}", lambda: named, lambda: named.dotted)
-
-    def _layout(self, name: str) -> Value:
-        made_by = NameValue("torch.serialization", "_get_layout")
-        return CallValue(made_by, (f"torch.{name.removeprefix('torch.')}",), immutable=True)
 
     def _object(self, item: ObjectStandIn) -> Value:
         normal = normal_object(item)
@@ -317,14 +321,9 @@ class ContentReader:
             return self.keep(item, known)
         immutable = isinstance(function, NameValue) and is_immutable(function.module, function.name)
 
-        def parts(_: object) -> Value:
-            with self.under(OtherKey(".args")):
-                return tuple(self.items(normal.args))
-
-        if id(item) in self._open:
-            return self._closed(item, parts)
-        self._open.add(id(item))
-        args = parts(item)
+        self._enter(item)
+        with self.under(OtherKey(".args")):
+            args = tuple(self.items(normal.args))
         self._open.discard(id(item))
         made = CallValue(function, args, is_new=normal.is_new, immutable=immutable)
         self.keep(item, made)
@@ -384,9 +383,10 @@ class ContentReader:
 
     def _other(self, item: object) -> Value:
         if isinstance(item, bytearray):
-            return self.keep(item, _bytearray(bytes(item)))
+            return self.keep(item, parts.bytearray_value(bytes(item)))
         if isinstance(item, ScalarStandIn):
-            return self._scalar(item)
+            made = parts.scalar_value(item)
+            return self.cannot(f"a {item.type_name}, of which only the text is known") if made is None else made
         if isinstance(item, NameStandIn):
             module, _, name = item.dotted.rpartition(".")
             return self._by_policy(
@@ -399,52 +399,3 @@ class ContentReader:
         if isinstance(item, Text):
             return item.text
         return self.cannot(item.message if isinstance(item, Problem) else f"a {type(item).__name__}")
-
-    def _scalar(self, item: ScalarStandIn) -> Value:
-        if isinstance(item.value, bytes) and item.type_name == "bytes":
-            return item.value
-        if isinstance(item.value, bytes) and item.type_name == "bytearray":
-            return self.keep(item, _bytearray(item.value))
-        if item.type_name == "torch.device":
-            kind, _, index = item.text.partition(":")
-            args = (kind, int(index)) if index else (kind,)
-            return CallValue(NameValue("torch", "device"), args, immutable=True)
-        if item.type_name == "torch.layout":
-            return self._layout(item.text)
-        return self.cannot(f"a {item.type_name}, of which only the text is known")
-
-
-def _bytearray(raw: bytes) -> CallValue:
-    return CallValue(NameValue("builtins", "bytearray"), (raw.decode("latin-1"), "latin-1"))
-
-
-def _pairs_of(given: object) -> list[tuple[object, object]] | None:
-    if given is None:
-        return []
-    if isinstance(given, dict):
-        return list(given.items())
-    entries = _entries_of(given) if isinstance(given, (list, tuple, SequenceStandIn)) else None
-    if entries is None or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in entries):
-        return None
-    return [(pair[0], pair[1]) for pair in entries if isinstance(pair, (list, tuple))]
-
-
-def _entries_of(given: object) -> list[object]:
-    if isinstance(given, (list, tuple, set, frozenset, dict)):
-        return list(given)
-    if isinstance(given, SequenceStandIn):
-        return [*_entries_of(given.given), *(given.items or ())]
-    return [] if given is None else [given]
-
-
-def _key_identity(key: Value) -> object:
-    """What tells keys apart as a dict does, without hashing anything at length."""
-    if isinstance(key, (bool, int, float, complex)):
-        return key
-    return key if isinstance(key, (str, bytes)) else ("id", id(key))
-
-
-def _shown_key(key: object) -> Key:
-    if isinstance(key, (str, OtherKey)) or type(key) is int:
-        return key
-    return OtherKey(f"<{type(key).__name__}>" if not isinstance(key, (bool, float, type(None))) else repr(key))

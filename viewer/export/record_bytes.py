@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DType
-from viewer.checkpoint.tensors import StorageRef, TensorFlag
+from viewer.checkpoint.tensors import StorageRef
 from viewer.export.values import Record
 from viewer.formats.storage_bytes import StorageReader
 
@@ -25,6 +25,7 @@ SMALL_NBYTES: Final = 64 << 10
 """Shorter chunks are joined before they are hashed and written."""
 
 _BOOLS: Final = bytes([0]) + bytes([1]) * 255
+_PLAIN: Final = frozenset({"float", "int", "uint", "complex"})
 _UNSIGNED: Final = {2: "H", 4: "I", 8: "Q"}
 
 
@@ -62,7 +63,9 @@ class RecordSource:
             yield from self._slices(record.data)
         elif record.storage is not None:
             yield from self._storage(record.storage, 0, record.storage.nbytes, record.dtype)
-        elif _lies_as_written(record):
+        elif record.lies_as_written and record.nbytes < SMALL_NBYTES and record.dtype.kind in _PLAIN:
+            yield from self._small(record)
+        elif record.lies_as_written:
             assert record.tensor is not None
             assert record.tensor.storage is not None
             offset = record.tensor.storage_offset * record.dtype.itemsize
@@ -71,6 +74,20 @@ class RecordSource:
             yield from self._storage(record.tensor.storage, offset, record.nbytes, record.dtype)
         else:
             yield from self._packed(record)
+
+    def _small(self, record: Record) -> Iterator[memoryview | bytes]:
+        """A small record of a usual dtype: there are tens of thousands of them."""
+        tensor = record.tensor
+        assert tensor is not None
+        storage = tensor.storage
+        assert storage is not None
+        offset = tensor.storage_offset * record.dtype.itemsize
+        if storage.big_endian:
+            yield from self._storage(storage, offset, record.nbytes, record.dtype)
+        else:
+            chunk = bytearray(record.nbytes)
+            self._reader.read_into(storage, offset, chunk)
+            yield memoryview(chunk)
 
     def _slices(self, data: bytes) -> Iterator[memoryview]:
         view = memoryview(data)
@@ -126,12 +143,3 @@ class RecordSource:
         buffer = self._ring[self._turn % RING]
         self._turn += 1
         return memoryview(buffer)[:nbytes]
-
-
-def _lies_as_written(record: Record) -> bool:
-    """Whether the elements lie in their storage one after the other in the order in which they are written."""
-    tensor = record.tensor
-    assert tensor is not None
-    if record.dtype != tensor.dtype or tensor.flags & (TensorFlag.CONJ | TensorFlag.NEG):
-        return False
-    return tensor.is_contiguous or not record.is_contiguous

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Final
 
 from viewer.checkpoint.document import FileFacts
 from viewer.errors import FileChanged, ViewerError
 from viewer.export.canonical import Prepared, prepare_task, prepared
+from viewer.export.comparing import first_difference_task
 from viewer.export.files import NewFile
 from viewer.export.options import Cast, ExportOptions, ExportPlan, ExportRefused, ExportResult
 from viewer.export.record_bytes import RecordSource
-from viewer.export.streams import STEP_NBYTES, hash_task
+from viewer.export.streams import hash_task
 from viewer.export.values import tensors_in
-from viewer.export.zip_writer import Buffer
 from viewer.formats.content import content_task
 from viewer.formats.source import FileSource, changed_since
 from viewer.task import Progress, Task
@@ -63,9 +62,8 @@ def export_task(
     with NewFile(target, force=force, sources=checkpoint.files, nbytes=ready.nbytes) as file:
         with RecordSource(checkpoint) as source:
             sha256 = yield from hash_task(ready.stream(source), ready.nbytes, file.write, share=2)
-            file.finish()
             casts = _casts(ready, source)
-        check_sources(checkpoint.files)
+        file.finish()
         yield from _compare_task(ready, file)
         check_sources(checkpoint.files)
         file.commit()
@@ -74,7 +72,7 @@ def export_task(
 
 def refuse_obstacles(ready: Prepared) -> None:
     """Raise ExportRefused when something cannot be written."""
-    obstacles = ready.plan.obstacles
+    obstacles = ready.obstacles
     if not obstacles:
         return
     listed = "; ".join(f"{found.path or 'the root'}: {found.text}" for found in obstacles[:_LISTED])
@@ -103,9 +101,10 @@ def _casts(ready: Prepared, source: RecordSource) -> list[Cast]:
         tally = source.tallies.pop(id(record), None) if record is not None else None
         if record is None or record.tensor is None or tally is None:
             continue
-        path = ready.paths.get(id(record), "")
         names = record.tensor.dtype.name, record.dtype.name
-        casts.append(Cast(path, *names, record.numel, tally.changed, tally.largest_error, tally.became_infinite))
+        casts.append(
+            Cast(record.path, *names, record.numel, tally.changed, tally.largest_error, tally.became_infinite)
+        )
     return casts
 
 
@@ -118,35 +117,13 @@ def _compare_task(ready: Prepared, file: NewFile) -> Task[None]:
         raise _differs(file, f"it cannot be read back ({error.fault})") from error
     if again.pickle != ready.pickle or len(again.records) != len(ready.records):
         raise _differs(file, "its structure is not what was written")
-    done = told = ready.nbytes
-    with RecordSource(ready.checkpoint, counts=False) as before, RecordSource(again.checkpoint) as after:
-        for nth, (wanted, found) in enumerate(zip(ready.records, again.records, strict=True)):
-            for nbytes in _equal_steps(before.chunks(wanted), after.chunks(found)):
-                if nbytes < 0:
-                    raise _differs(file, f"the values of {ready.paths.get(id(wanted), nth)} differ from the source")
-                done += nbytes
-                if done - told >= STEP_NBYTES:
-                    told = done
-                    yield Progress(done, 2 * ready.nbytes)
+    pairs = list(zip(ready.records, again.records, strict=True))
+    found = yield from first_difference_task(
+        ready.checkpoint, again.checkpoint, pairs, ready.nbytes, 2 * ready.nbytes
+    )
+    if found is not None:
+        raise _differs(file, f"the values of {found.path or 'the root'} differ from the source")
     yield Progress(2 * ready.nbytes, 2 * ready.nbytes)
-
-
-def _equal_steps(wanted: Iterator[Buffer], found: Iterator[Buffer]) -> Iterator[int]:
-    """Bytes that are equal, step by step; -1, and the end, at the first difference."""
-    rest: Buffer = b""
-    for chunk in wanted:
-        view = memoryview(chunk)
-        while view:
-            rest = memoryview(rest or next(found, b""))
-            count = min(len(view), len(rest))
-            # A bytearray is compared with a view at once; two views are compared byte by byte.
-            if not count or bytearray(view[:count]) != rest[:count]:
-                yield -1
-                return
-            view, rest = view[count:], rest[count:]
-            yield count
-    if rest or next(found, b""):
-        yield -1
 
 
 def _differs(file: NewFile, what: str) -> ViewerError:

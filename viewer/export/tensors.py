@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES, DType, dtype_named
-from viewer.checkpoint.tensors import TensorFlag, TensorRef, contiguous_stride, span_of, storage_at
+from viewer.checkpoint.tensors import TensorFlag, TensorRef, contiguous_stride, numel_of, span_of, storage_at
 from viewer.errors import BadPath
 from viewer.export.findings import Findings
 from viewer.export.options import CASTS, ExportOptions
@@ -28,7 +28,9 @@ from viewer.formats.pickle.standins import StorageStandIn, TensorStandIn
 if TYPE_CHECKING:
     from viewer.export.reading import ContentReader
 
-_LAZY: Final = TensorFlag.CONJ | TensorFlag.NEG
+_LAZY: Final = int(TensorFlag.CONJ | TensorFlag.NEG)
+_GRAD: Final = int(TensorFlag.REQUIRES_GRAD)
+_PARAMETER: Final = int(TensorFlag.PARAMETER)
 _SPARSE_PARTS: Final = {
     "sparse_coo": ("indices", "values"),
     "sparse_csr": ("crow_indices", "col_indices", "values"),
@@ -56,11 +58,11 @@ class TensorReader:
         self._read = read
         self._records: dict[object, Record] = {}
         self._same: dict[object, TensorValue] = {}
-        self._by_storage: defaultdict[int, list[tuple[str, Record]]] = defaultdict(list)
+        self._by_storage: defaultdict[int, list[Record]] = defaultdict(list)
         self._packed: list[str] = []
         self._resolved: list[str] = []
         self._devices: set[str] = set()
-        self._larger: list[tuple[int, int]] = []
+        self._larger = 0
         self._cast = cast_target(options.cast)
 
     def tensor(self, reader: ContentReader, item: TensorStandIn) -> Value:
@@ -96,7 +98,8 @@ class TensorReader:
         if known is not None:
             return known
         parts = item.parts or {}
-        grad, parameter = ref.requires_grad, ref.is_parameter
+        flags = self._checkpoint.tensors.flags[ref.number]
+        grad, parameter = bool(flags & _GRAD), bool(flags & _PARAMETER)
         if ref.layout in _SPARSE_PARTS:
             return self._of_parts(reader, ref, parts)
         if ref.storage is None:
@@ -151,26 +154,36 @@ class TensorReader:
         dtype = ref.dtype
         if self._cast is not None and dtype.kind == "float":
             dtype = self._cast
-        stride = tuple(step if extent > 1 else 0 for extent, step in zip(ref.shape, ref.stride, strict=True))
-        key = (ref.storage.number, ref.storage_offset, ref.shape, stride, ref.dtype.name, ref.flags & _LAZY)
+        shape, storage = ref.shape, ref.storage
+        written = contiguous_stride(shape)
+        lies = ref.stride == written
+        stride = written if lies else _meant(shape, ref.stride)
+        lazy = self._checkpoint.tensors.flags[ref.number] & _LAZY
+        key = (storage.number, ref.storage_offset, shape, stride, ref.dtype.name, lazy)
         record = self._records.get(key)
-        if record is None:
-            written = contiguous_stride(ref.shape)
-            if not ref.is_contiguous:
-                kept = kept_stride(ref.shape, ref.stride) if self._options.keep_strides else None
-                if kept is None:
-                    self._packed.append(self._findings.path)
-                else:
-                    written = kept
-            record = self._records[key] = Record(dtype, ref.shape, written, ref)
-            self._by_storage[ref.storage.number].append((self._findings.path, record))
-            if ref.flags & _LAZY:
-                self._resolved.append(self._findings.path)
-            if ref.storage.location != "cpu":
-                self._devices.add(ref.storage.location)
-            needed = packed_nbytes(ref.dtype, ref.numel)
-            if needed < ref.storage.nbytes:
-                self._larger.append((needed, ref.storage.nbytes))
+        if record is not None:
+            return record
+        if not lies and not ref.is_contiguous:
+            kept = kept_stride(shape, ref.stride) if self._options.keep_strides else None
+            if kept is None:
+                self._packed.append(self._findings.path)
+            else:
+                written, lies = kept, True
+        else:
+            lies = True
+        needed = packed_nbytes(ref.dtype, numel_of(shape))
+        nbytes = needed if dtype is ref.dtype else packed_nbytes(dtype, numel_of(shape))
+        lies = lies and not lazy and dtype is ref.dtype
+        record = self._records[key] = Record(
+            dtype, shape, written, nbytes, tuple(self._findings.keys), ref, lies_as_written=lies
+        )
+        self._by_storage[storage.number].append(record)
+        if lazy:
+            self._resolved.append(self._findings.path)
+        if storage.location != "cpu":
+            self._devices.add(storage.location)
+        if needed < storage.nbytes:
+            self._larger += 1
         return record
 
     def storage(self, item: StorageStandIn) -> Value:
@@ -181,15 +194,13 @@ class TensorReader:
         if record is None:
             dtype = DTYPES[item.dtype]
             numel = ref.nbytes // dtype.itemsize
-            record = self._records[key] = Record(dtype, (numel,), (1,), storage=ref)
-            self._by_storage[item.number].append((self._findings.path, record))
+            record = self._records[key] = Record(
+                dtype, (numel,), (1,), ref.nbytes, tuple(self._findings.keys), storage=ref
+            )
+            self._by_storage[item.number].append(record)
             if ref.problem is not None:
                 self._findings.add("cannot", f"a storage that cannot be read: {ref.problem}")
         return StorageValue(record)
-
-    def paths(self) -> dict[int, str]:
-        """By id of a record: the path where it was first met."""
-        return {id(record): path for met in self._by_storage.values() for path, record in met}
 
     def note_all(self) -> None:
         """Say what was changed for many tensors, in a sentence each."""
@@ -204,8 +215,8 @@ class TensorReader:
         overlapping: list[list[str]] = []
         for records in self._by_storage.values():
             if len(records) > 1:
-                paths = [path for path, _ in records]
-                (overlapping if _overlap([record for _, record in records]) else apart).append(paths)
+                paths = [record.path for record in records]
+                (overlapping if _overlap(records) else apart).append(paths)
         for paths in overlapping[:20]:
             whole(
                 "separated",
@@ -219,10 +230,7 @@ class TensorReader:
                 "separated", f"views of one storage that do not overlap get storages of their own: {_listed(names)}"
             )
         if self._larger:
-            whole(
-                "note",
-                f"tensors that need less than the storages that the file keeps for them: {len(self._larger):,}",
-            )
+            whole("note", f"tensors that need less than the storages that the file keeps for them: {self._larger:,}")
 
 
 def cast_target(name: str) -> DType | None:
@@ -240,6 +248,14 @@ def cast_target(name: str) -> DType | None:
     return dtype_named(name)
 
 
+def _meant(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...]:
+    """The stride as a contiguous tensor has it where extents of 1 leave it without meaning."""
+    return tuple(
+        step if extent > 1 else usual
+        for extent, step, usual in zip(shape, stride, contiguous_stride(shape), strict=True)
+    )
+
+
 def kept_stride(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...] | None:
     """The stride to write where strides are kept; None where the view is not dense or shows elements twice.
 
@@ -253,8 +269,7 @@ def kept_stride(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, .
         if step != expected:
             return None
         expected *= extent
-    contiguous = contiguous_stride(shape)
-    return tuple(step if extent > 1 else usual for extent, step, usual in zip(shape, stride, contiguous, strict=True))
+    return _meant(shape, stride)
 
 
 def _overlap(records: list[Record]) -> bool:

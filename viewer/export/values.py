@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from viewer.checkpoint.dtypes import DType
-from viewer.checkpoint.tensors import StorageRef, TensorRef, contiguous_stride, numel_of
+from viewer.checkpoint.nodes import Key
+from viewer.checkpoint.paths import format_path
+from viewer.checkpoint.tensors import StorageRef, TensorRef, numel_of
 
 Value: TypeAlias = Any
 """One of the above. (A recursive alias of them all would only make every function cast.)"""
@@ -85,8 +87,14 @@ class Record:
         Of the elements written.
     shape, stride
         The stride is that of a contiguous tensor, unless strides are kept.
+    nbytes
+        How many bytes are written.
+    keys
+        What leads to where it was first met.
     tensor
         Where the elements come from; None for a storage written whole, or bytes that are held here.
+    lies_as_written
+        Whether the elements lie in the source's storage one after the other in the order in which they are written.
     storage
         A storage to be written whole.
     data
@@ -96,7 +104,10 @@ class Record:
     dtype: DType
     shape: tuple[int, ...]
     stride: tuple[int, ...]
+    nbytes: int
+    keys: tuple[Key, ...] = ()
     tensor: TensorRef | None = None
+    lies_as_written: bool = False
     storage: StorageRef | None = None
     data: bytes | None = None
 
@@ -105,16 +116,8 @@ class Record:
         return numel_of(self.shape)
 
     @property
-    def nbytes(self) -> int:
-        if self.storage is not None:
-            return self.storage.nbytes
-        if self.data is not None:
-            return len(self.data)
-        return packed_nbytes(self.dtype, self.numel)
-
-    @property
-    def is_contiguous(self) -> bool:
-        return self.stride == contiguous_stride(self.shape)
+    def path(self) -> str:
+        return format_path(self.keys)
 
 
 _PER_BYTE = {"quint4x2": 2, "quint2x4": 4}

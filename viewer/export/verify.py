@@ -176,8 +176,8 @@ def _canonical_task(
     """Whether the file is canonical, the name of its content, and how it deviates."""
     content = yield from content_task(path)
     ready = prepared(content, ExportOptions(objects="keep"))
-    if ready.plan.obstacles:
-        obstacle = ready.plan.obstacles[0]
+    if ready.obstacles:
+        obstacle = ready.obstacles[0]
         place = obstacle.path or "the root"
         return False, "", [f"its content has no canonical form: {place}: {obstacle.text}"]
     digest = yield from _digest_task(ready)
@@ -186,8 +186,8 @@ def _canonical_task(
         form = prepared(content, ExportOptions(objects="keep", flavour="safetensors"))
     elif _keeps_strides(content):
         form = prepared(content, ExportOptions(objects="keep", keep_strides=True))
-    if form.plan.obstacles:
-        return False, digest, [f"{form.plan.obstacles[0].path}: {form.plan.obstacles[0].text}"]
+    if form.obstacles:
+        return False, digest, [f"{form.obstacles[0].path}: {form.obstacles[0].text}"]
     wanted = digest if form is ready else (yield from _digest_task(form))
     if wanted == sha256:
         return True, digest, []

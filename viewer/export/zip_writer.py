@@ -9,7 +9,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from viewer.formats.zip_format import (
     CENTRAL_SIGNATURE,
@@ -42,13 +42,13 @@ class ZipRecord:
 
     Attributes
     ----------
-    chunks
-        Gives its `nbytes` bytes, each time it is called.
+    content
+        Its bytes, or what `zip_stream` is to read them from.
     """
 
     name: str
     nbytes: int
-    chunks: Callable[[], Iterator[Buffer]]
+    content: object
 
     @property
     def is_large(self) -> bool:
@@ -66,8 +66,14 @@ def zip_nbytes(records: list[ZipRecord]) -> int:
     return at + directory + (56 + 20 if needs64 else 0) + 22
 
 
-def zip_stream(records: list[ZipRecord]) -> Iterator[Buffer]:
-    """The archive, piece by piece. A chunk of a record's data is given out as it came."""
+def zip_stream(records: list[ZipRecord], read: Callable[[Any], Iterator[Buffer]]) -> Iterator[Buffer]:
+    """The archive, piece by piece.
+
+    Parameters
+    ----------
+    read
+        Gives the bytes of a record's content; a chunk is given out as it came.
+    """
     at = 0
     entries: list[bytes] = []
     for record in records:
@@ -75,7 +81,8 @@ def zip_stream(records: list[ZipRecord]) -> Iterator[Buffer]:
         local = _local_header(record, at)
         yield local
         crc = done = 0
-        for chunk in record.chunks():
+        content = record.content
+        for chunk in (content,) if isinstance(content, bytes) else read(content):
             crc = zlib.crc32(chunk, crc)
             done += len(chunk)
             yield chunk
