@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from viewer import open_checkpoint
@@ -75,9 +76,8 @@ def test_that_a_scalar_has_its_value_and_an_empty_tensor_zeros(tmp_path: Path) -
 
 
 def test_that_what_cannot_be_read_has_a_problem_and_the_rest_is_there(tmp_path: Path) -> None:
-    path = tmp_path / "cut.pth"
-    content = {"a": torch.ones(4), "b": torch.ones(50_000)}
-    torch.save(content, path, _use_new_zipfile_serialization=False)
+    path = tmp_path / "cut.safetensors"
+    save_file({"a": torch.ones(4), "b": torch.ones(50_000)}, path)  # in this order
     path.write_bytes(path.read_bytes()[:-1000])
     briefs = run(brief_task(open_checkpoint(path), [0, 1]))
     assert briefs[0].norm == 2.0
