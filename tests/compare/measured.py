@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def statuses(comparison: Comparison) -> dict[str, str]:
 
 
 def measures_of(folder: Path, a: torch.Tensor, b: torch.Tensor, options: CompareOptions | None = None) -> Measures:
-    comparison = compare_objects(folder, {"x": a}, {"x": b}, options)
+    comparison = compare_objects(folder, {"x": a}, {"x": b}, replace(options or CompareOptions(), count_steps=True))
     (row,) = comparison.counted_rows()
     measures = comparison.measures(row)
     assert measures is not None

@@ -190,3 +190,14 @@ def test_that_an_ordered_dict_against_a_dict_is_a_kind(tmp_path: Path) -> None:
     comparison = compare_objects(tmp_path, {"x": OrderedDict(a=1)}, {"x": {"a": 1}})
     assert statuses(comparison) == {"x": "kind", "x/a": "identical"}
     assert comparison.verdict() == (False, True, True)
+
+
+def test_that_renamed_tensors_are_suggested_by_their_content(tmp_path: Path) -> None:
+    a = {f"old.{at}": torch.full((3, 2), float(at)) for at in range(4)}
+    b = {f"new.{name}": torch.full((3, 2), value) for name, value in (("x", 2.0), ("y", 0.0), ("z", 9.0))}
+    comparison = compare_objects(tmp_path, a, b)
+    pairs = {
+        (comparison.path_a(pair.row_a), comparison.path_b(pair.row_b), pair.reason)
+        for pair in comparison.structure.renamed
+    }
+    assert pairs == {("old.2", "new.x", "the same content"), ("old.0", "new.y", "the same content")}

@@ -54,6 +54,10 @@ class Comparison:
 
     def add(self, batch: ValueBatch) -> None:
         """Take in results; the statuses of their rows and the roll-ups of the rows above change."""
+        if batch.renamed:
+            surer = {pair.row_a for pair in batch.renamed} | {pair.row_b for pair in batch.renamed}
+            kept = [pair for pair in self.structure.renamed if not surer & {pair.row_a, pair.row_b}]
+            self.structure.renamed = [*batch.renamed, *kept]
         for result in batch.results:
             self.results[result.row] = result
             self.set_status(result.row, result.status)

@@ -59,4 +59,5 @@ def tally_complex(
     if scale:
         kernel.place_exactly(tally, int(distance.max()) << scale, distance, places)
     if steps is not None:
-        tally_steps(tally, steps, np.signbit(left).reshape(-1) != np.signbit(right).reshape(-1), room)
+        crossed = np.flatnonzero(np.signbit(left) != np.signbit(right))
+        tally_steps(tally, steps, crossed, room, histogram=kernel.asked.counts_steps)

@@ -73,7 +73,7 @@ def pair_details_task(
     if left.shape != right.shape:
         raise ViewerError(f"tensors of shapes {left.shape} and {right.shape} are not compared element by element")
     with StorageReader(a) as reader_a, StorageReader(b) as reader_b, Crew(workers) as crew:
-        comparer = PairComparer((a, left, reader_a), (b, right, reader_b), tolerance, logical=True)
+        comparer = PairComparer((a, left, reader_a), (b, right, reader_b), tolerance, logical=True, count_steps=True)
         walk = comparer.walk
         total = 2 * walk.nbytes
         ranges = Ranges()

@@ -38,7 +38,15 @@ class Steps:
 
 
 def tally_floats(
-    kernel: Kernel, tally: Tally, a: Array, b: Array, steps: Steps | None, places: Places, room: Scratch
+    kernel: Kernel,
+    tally: Tally,
+    a: Array,
+    b: Array,
+    steps: Steps | None,
+    places: Places,
+    room: Scratch,
+    *,
+    unlike: int | None = None,
 ) -> None:
     """Add pairs of real numbers to a tally.
 
@@ -48,6 +56,8 @@ def tally_floats(
         float32 or float64.
     steps
         None where steps are not asked.
+    unlike
+        How many pairs have other bits, where both have one dtype.
     """
     import numpy as np
 
@@ -69,11 +79,13 @@ def tally_floats(
             return
         if not np.isfinite(distance).all():  # float64 numbers so far apart that float64 cannot say it
             _tally_halved(kernel, tally, wide_a, wide_b, places, room)
-            _tally_signs(tally, a, b, steps, room)
+            _tally_signs(kernel, tally, a, b, steps, room)
             return
     wide = is_double and is_wide(difference, wide_a, wide_b)
-    kernel.distances(tally, distance, wide_a, wide_b, places, room, parts=Parts(difference, wide_a, wide_b, wide))
-    _tally_signs(tally, a, b, steps, room)
+    kernel.distances(
+        tally, distance, wide_a, wide_b, places, room, parts=Parts(difference, wide_a, wide_b, wide), total=total
+    )
+    _tally_signs(kernel, tally, a, b, steps, room, unlike)
 
 
 def tally_special(kernel: Kernel, tally: Tally, a: Floats, b: Floats, places: Places) -> npt.NDArray[np.bool_]:
@@ -114,12 +126,10 @@ def tally_classes(
     differ = int(np.count_nonzero((any_nan & ~both_nan) | changed_inf))
     tally.differ += differ
     tally.outside += differ
-    for at in np.flatnonzero(changed_inf):
-        index = kernel.flat_index(places, int(at))
-        if tally.infinite_at is None or index < tally.infinite_at:
-            tally.infinite_at = index
-        if kernel.is_logical:
-            break
+    found = np.flatnonzero(changed_inf)
+    if found.size:
+        index = kernel.first_flat_index(places, found)
+        tally.infinite_at = index if tally.infinite_at is None else min(index, tally.infinite_at)
     finite: npt.NDArray[np.bool_] = ~(any_nan | any_inf)
     return finite
 
@@ -138,13 +148,24 @@ def _tally_halved(kernel: Kernel, tally: Tally, a: Floats, b: Floats, places: Pl
     kernel.place_exactly(tally, abs(int(a[at]) - int(b[at])), distance, places)
 
 
-def _tally_signs(tally: Tally, a: Array, b: Array, steps: Steps | None, room: Scratch) -> None:
+def _tally_signs(
+    kernel: Kernel,
+    tally: Tally,
+    a: Array,
+    b: Array,
+    steps: Steps | None,
+    room: Scratch,
+    unlike: int | None = None,
+) -> None:
     """Count what differs, opposite signs, zeros of both signs and, where they are asked, steps."""
     import numpy as np
 
-    mask, spare = room.array("mask", "?", a.size), room.array("spare", "?", a.size)
-    np.not_equal(a, b, out=mask)
-    tally.differ += int(np.count_nonzero(mask))
+    mask = room.array("mask", "?", a.size)
+    if unlike is None:
+        np.not_equal(a, b, out=mask)
+        tally.differ += int(np.count_nonzero(mask))
+    else:
+        tally.differ += unlike  # less the zeros of other signs, below
     if a.dtype == b.dtype:
         bits = f"i{a.itemsize}"
         crossed = room.array("crossed", bits, a.size)
@@ -152,27 +173,26 @@ def _tally_signs(tally: Tally, a: Array, b: Array, steps: Steps | None, room: Sc
         np.less(crossed, 0, out=mask)
     else:
         np.not_equal(np.signbit(a), np.signbit(b), out=mask)
-    crossings = int(np.count_nonzero(mask))
+    crossed = np.flatnonzero(mask)
     if steps is not None:
-        tally_steps(tally, steps, mask if crossings else None, room)
-    if crossings:
-        np.not_equal(a, 0, out=spare)
-        np.logical_and(mask, spare, out=spare)
-        opposite = int(np.count_nonzero(spare))
-        if opposite < crossings:  # a zero among them: no sign flips there, but that of a zero may
-            zero = mask & (a == 0)
-            tally.zero_signs += int(np.count_nonzero(zero & (b == 0)))
-        np.logical_and(spare, b != 0, out=spare)
-        tally.sign_flips += int(np.count_nonzero(spare))
+        tally_steps(tally, steps, crossed, room, histogram=kernel.asked.counts_steps)
+    if crossed.size:
+        left, right = a[crossed], b[crossed]
+        zero_a, zero_b = left == 0, right == 0
+        zeros = int(np.count_nonzero(zero_a & zero_b))
+        tally.zero_signs += zeros
+        tally.sign_flips += crossed.size - int(np.count_nonzero(zero_a | zero_b))
+        if unlike is not None:
+            tally.differ -= zeros
 
 
-def tally_steps(tally: Tally, steps: Steps, crossed: Array | None, room: Scratch) -> None:
-    """Count how many steps of the dtype pairs are apart, by powers of two.
+def tally_steps(tally: Tally, steps: Steps, crossed: Array, room: Scratch, *, histogram: bool) -> None:
+    """Find how many steps of the dtype pairs are apart, at most and, where it is asked, by powers of two.
 
     Parameters
     ----------
     crossed
-        Where the signs differ; None where they differ nowhere.
+        The places where the signs differ.
     """
     import numpy as np
 
@@ -183,7 +203,7 @@ def tally_steps(tally: Tally, steps: Steps, crossed: Array | None, room: Scratch
     unsigned = distance.view(f"u{distance.itemsize}")
     np.subtract(steps.a, steps.b, out=distance)
     np.abs(distance, out=distance)
-    if crossed is not None and steps.magnitude_bits:
+    if crossed.size and steps.magnitude_bits:
         # Through zero: as many steps as both are from it, which may need the sign's bit.
         left, right = (
             np.bitwise_and(side[crossed], steps.magnitude_bits).view(unsigned.dtype) for side in (steps.a, steps.b)
@@ -191,6 +211,8 @@ def tally_steps(tally: Tally, steps: Steps, crossed: Array | None, room: Scratch
         unsigned[crossed] = left + right
     largest = int(unsigned.max())
     tally.max_ulp = max(tally.max_ulp, largest)
+    if not histogram:
+        return
     if largest == 0:
         tally.ulp_counts[0] += size
         return
@@ -223,9 +245,9 @@ def _powers(steps: Array, largest: int, room: Scratch) -> Array:
     np.copyto(codes[:-1], exponents, casting="unsafe")
     # Two codes at a time: half as many steps for bincount.
     pairs = np.bincount(codes[: size + (size & 1)].view(np.uint16))
-    table = np.zeros((256, 256), np.int64)
-    table.reshape(-1)[: pairs.size] = pairs
-    found: Array = table.sum(axis=0) + table.sum(axis=1)
+    present = np.flatnonzero(pairs)
+    found: Array = np.bincount(present & 0xFF, pairs[present], 256) + np.bincount(present >> 8, pairs[present], 256)
+    found = found.astype(np.int64)
     counts = np.concatenate((found[:1], found[127 : 126 + ULP_BINS]))
     counts[0] -= size & 1
     return counts

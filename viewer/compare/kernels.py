@@ -25,6 +25,9 @@ _ROW: Final = 4096
 """Products that are added at a time. `numpy.dot` would hand longer ones to threads of its own, which are in the way
 of ours."""
 
+_FEW: Final = 32
+"""One element in so many is looked at by itself at no cost."""
+
 _SAFE: Final = 2.0**450
 """Numbers between this and its inverse can be squared and added in float64."""
 
@@ -44,7 +47,7 @@ class Kernel:
     """Measures distances of numbers that are float64 already, into a tally."""
 
     def __init__(
-        self, asked: Asked, tolerance: Tolerance | None, flat_index: Callable[[int], int], logical: bool
+        self, asked: Asked, tolerance: Tolerance | None, flat_index: Callable[[Array], Array], logical: bool
     ) -> None:
         self.asked = asked
         self.bounds = Bounds()
@@ -52,9 +55,12 @@ class Kernel:
         self._flat_index = flat_index
         self.is_logical = logical
 
-    def flat_index(self, places: Places, at: int) -> int:
-        """The flat index of an element of a chunk."""
-        return places.flat(at, self._flat_index)
+    def first_flat_index(self, places: Places, found: Array) -> int:
+        """The smallest flat index of some elements of a chunk."""
+        if self.is_logical:
+            found = found[:1]
+        offsets = found if places.among is None else places.among[found]
+        return int(self._flat_index(places.start + offsets).min())
 
     def distances(
         self,
@@ -67,6 +73,7 @@ class Kernel:
         *,
         parts: Parts,
         exact: Array | None = None,
+        total: float | None = None,
     ) -> None:
         """Add pairs of finite values.
 
@@ -80,35 +87,35 @@ class Kernel:
             What the squares are summed of.
         exact
             The distances as integers, where float64 may not hold them.
+        total
+            The sum of the distances, where it is known.
         """
         import numpy as np
 
         tally.compared += distance.size
         largest = float(np.max(distance))
         scale = parts.scale
-        tally.sum_abs += shifted(_sum_of(distance, largest), scale)
+        in_units = _sum_of(distance, largest) if total is None or not total < _LARGEST else fixed(total)
+        tally.sum_abs += shifted(in_units, scale)
         self._squares(tally, parts)
         if exact is not None:
             self.place_exactly(tally, int(exact.max()), exact, places)
         elif not scale and largest and largest >= self.bounds.max_abs:
             self.bounds.max_abs = max(self.bounds.max_abs, largest)
             self._place(tally, largest, distance, largest, places)
-        self._relative(tally, distance, a, b, room)
+        if largest:
+            self._relative(tally, distance, a, b, largest, room)
         if self._tolerance is not None and largest > self._tolerance.atol:
             with np.errstate(over="ignore"):
                 allowed = np.maximum(np.abs(a), np.abs(b)) * self._tolerance.rtol + self._tolerance.atol
             tally.outside += int(np.count_nonzero(distance > allowed))
 
     def _squares(self, tally: Tally, parts: Parts) -> None:
-        for name, left, right in (
-            ("squares", parts.d, parts.d),
-            ("squares_a", parts.a, parts.a),
-            ("squares_b", parts.b, parts.b),
-            ("products", parts.a, parts.b),
-        ):
-            setattr(
-                tally, name, getattr(tally, name) + shifted(product_sum(left, right, parts.wide), 2 * parts.scale)
-            )
+        wide, bits = parts.wide, 2 * parts.scale
+        tally.squares += shifted(product_sum(parts.d, parts.d, wide), bits)
+        tally.squares_a += shifted(product_sum(parts.a, parts.a, wide), bits)
+        tally.squares_b += shifted(product_sum(parts.b, parts.b, wide), bits)
+        tally.products += shifted(product_sum(parts.a, parts.b, wide), bits)
 
     def place_exactly(self, tally: Tally, largest: int, distance: Array, places: Places) -> None:
         """Place a largest distance that is an exact integer."""
@@ -122,15 +129,31 @@ class Kernel:
         if tally.max_at is not None and largest < tally.max_abs:
             return
         if self.is_logical:
-            at = places.flat(int(np.argmax(distance)), self._flat_index)
+            found = np.argmax(distance, keepdims=True)
         else:
-            at = min(places.flat(int(found), self._flat_index) for found in np.flatnonzero(distance == key))
+            found = np.flatnonzero(distance == key)
+        at = self.first_flat_index(places, found)
         if tally.max_at is None or largest > tally.max_abs:
             tally.max_abs, tally.max_at = largest, at
         else:
             tally.max_at = min(tally.max_at, at)
 
-    def _relative(self, tally: Tally, distance: Floats, a: Floats, b: Floats, room: Scratch) -> None:
+    def _candidates(self, distance: Floats, a: Floats, largest: float, least: float, room: Scratch) -> Array:
+        """Where d / |a| may pass `least`: where |a| is small beside the largest d, or by d itself where many are."""
+        import numpy as np
+
+        size = distance.size
+        mask, scaled = room.array("mask", "?", size), room.array("scaled", "f8", size)
+        np.abs(a, out=scaled)
+        if least:
+            np.less(scaled, largest / least, out=mask)
+            if np.count_nonzero(mask) * _FEW <= size:
+                return np.flatnonzero(mask)
+        np.multiply(scaled, least, out=scaled)
+        np.greater(distance, scaled, out=mask)
+        return np.flatnonzero(mask)
+
+    def _relative(self, tally: Tally, distance: Floats, a: Floats, b: Floats, largest: float, room: Scratch) -> None:
         """Raise the largest relative distances. Only elements that could pass the largest known so far are divided.
 
         With r = d / |a| below 1, d / |b| is at most r / (1 - r), and d / max(|a|, |b|) at most r: one comparison
@@ -138,24 +161,23 @@ class Kernel:
         """
         import numpy as np
 
-        size = distance.size
-        mask, scaled = room.array("mask", "?", size), room.array("scaled", "f8", size)
         bounds = self.bounds
-        least = min(bounds.rel_to_a, bounds.rel_to_b / (1 + bounds.rel_to_b), bounds.rel) * _SLIGHTLY_LESS
-        np.abs(a, out=scaled)
-        np.multiply(scaled, min(least, 1.0), out=scaled)
-        np.greater(distance, scaled, out=mask)
-        if not mask.any():
+        least = min(bounds.rel_to_a, bounds.rel_to_b / (1 + bounds.rel_to_b), bounds.rel, 1.0) * _SLIGHTLY_LESS
+        found = self._candidates(distance, a, largest, least, room)
+        if not found.size:
             return
-        found = np.flatnonzero(mask)
         some, base_a, base_b = distance[found], np.abs(a[found]), np.abs(b[found])
-        for name, base in (("rel_to_a", base_a), ("rel_to_b", base_b), ("rel", np.maximum(base_a, base_b))):
-            with np.errstate(over="ignore", divide="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            for name, base in (("rel_to_a", base_a), ("rel_to_b", base_b), ("rel", np.maximum(base_a, base_b))):
+                quotients = some / base
+                if not base.all():  # nothing is relative to 0
+                    quotients = quotients[base > 0]
                 # A quotient beyond float64 (a denormal below) is its largest number, and never inf.
-                quotients = np.divide(some, base, out=np.zeros_like(some), where=base > 0)
-            value = min(float(np.max(quotients)), _LARGEST)
-            setattr(tally, f"max_{name}", max(getattr(tally, f"max_{name}"), value))
-            setattr(bounds, name, max(getattr(bounds, name), value))
+                value = min(float(quotients.max(initial=0.0)), _LARGEST)
+                if value > getattr(tally, f"max_{name}"):
+                    setattr(tally, f"max_{name}", value)
+                if value > getattr(bounds, name):
+                    setattr(bounds, name, value)
 
 
 _LARGEST: Final = 1.7976931348623157e308
@@ -195,9 +217,6 @@ class Places:
 
     start: int
     among: Array | None = None
-
-    def flat(self, at: int, flat_index: Callable[[int], int]) -> int:
-        return flat_index(self.start + (at if self.among is None else int(self.among[at])))
 
     def chosen(self, mask: Array) -> Places:
         """The places of the elements where `mask` is True."""

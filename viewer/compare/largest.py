@@ -15,6 +15,7 @@ from viewer.errors import FileChanged, ViewerError
 from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task
 from viewer.tensors.results import Number, Scalar
+from viewer.tensors.scratch import Scratch
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -111,6 +112,12 @@ def element_difference(comparer: PairComparer, index: int, rooms: Rooms) -> Elem
         )
         steps = abs(step_a - step_b)
     return ElementDifference(index, position_of(index, left.tensor.shape), a, b, _distance(a, b), steps)
+
+
+def element_at(side: SideReader, index: int) -> Scalar:
+    """One element as an exact Python value."""
+    scratch = Scratch()
+    return _scalar(side.numbers(side.read(index, 1, None, scratch), index, scratch), side.name)
 
 
 def _place(side: SideReader, pattern: int) -> int:

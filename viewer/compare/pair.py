@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = npt.NDArray[Any]
 
-PIECE: Final = 1 << 15
+PIECE: Final = 1 << 16
 """Elements that the arithmetic takes at a time: a handful of float64 arrays of them fit the second-level cache."""
+
+
+_PROBE: Final = 512
+"""Elements that are compared first: where all differ, the rest need not be looked at."""
 
 
 class Rooms:
@@ -45,6 +49,7 @@ class PairComparer:
         tolerance: Tolerance | None,
         *,
         logical: bool = False,
+        count_steps: bool = False,
     ) -> None:
         self.left, self.right = SideReader(*a), SideReader(*b)
         name_a, name_b = self.left.name, self.right.name
@@ -63,6 +68,7 @@ class PairComparer:
             tolerance=tolerance is not None,
             rounds_to_b=real and not quantized and can_round(name_a, name_b),
             rounds_to_a=real and not quantized and can_round(name_b, name_a),
+            counts_steps=count_steps,
         )
         in_order = self.walk.order_a is None or self.walk.order_a.is_logical
         self._kernel = Kernel(self.asked, tolerance, self.walk.flat_index, in_order)
@@ -118,12 +124,13 @@ class PairComparer:
             if same or (self._bits_tell and _same_bytes(piece_a, piece_b)):
                 self._tally_same(tally, piece_a, places, rooms)
                 continue
+            unlike: int | None = None
             if self.same_dtype:
-                unlike = piece_a != piece_b if piece_a.dtype.kind == "u" else _words(piece_a) != _words(piece_b)
-                if per == 2:
-                    unlike = unlike.reshape(-1, 2).any(axis=1)
-                tally.differ_bits += int(np.count_nonzero(unlike))
-            self._tally_numbers(tally, piece_a, piece_b, places, rooms)
+                mask = rooms.kernel.array("unlike", "?", piece_a.size)
+                np.not_equal(_words(piece_a), _words(piece_b), out=mask)
+                unlike = int(np.count_nonzero(mask if per == 1 else mask.reshape(-1, per).any(axis=1)))
+                tally.differ_bits += unlike
+            self._tally_numbers(tally, piece_a, piece_b, places, rooms, unlike if self._same_scale else None)
         return tally
 
     def add(self, start: int, tally: Tally | None) -> None:
@@ -132,7 +139,7 @@ class PairComparer:
             self.skipped.append(start)
             count = min(self.walk.step, self.walk.walked - start)
             self._total.compared += count
-            if self.asked.has_ulp:
+            if self.asked.counts_steps and self.asked.has_ulp:
                 self._total.ulp_counts[0] += count * self.left.units
         else:
             self._total.merge(tally)
@@ -219,7 +226,9 @@ class PairComparer:
         tally.squares_b += squares
         tally.products += squares
 
-    def _tally_numbers(self, tally: Tally, units_a: Array, units_b: Array, places: Places, rooms: Rooms) -> None:
+    def _tally_numbers(
+        self, tally: Tally, units_a: Array, units_b: Array, places: Places, rooms: Rooms, unlike: int | None
+    ) -> None:
         a = self.left.numbers(units_a, places.start, rooms.numbers[0])
         b = self.right.numbers(units_b, places.start, rooms.numbers[1])
         kernel, room = self._kernel, rooms.kernel
@@ -236,7 +245,7 @@ class PairComparer:
         elif forms == {"int"}:
             tally_integers(kernel, tally, a, b, places, room)
         elif forms == {"float"}:
-            tally_floats(kernel, tally, a, b, steps, places, room)
+            tally_floats(kernel, tally, a, b, steps, places, room, unlike=unlike)
         else:
             tally_integer_float(kernel, tally, a, b, places, room)
         if self.asked.rounds_to_b:
@@ -255,7 +264,7 @@ def _same_bytes(a: Array, b: Array) -> bool:
     import numpy as np
 
     nbytes = a.nbytes
-    if nbytes != b.nbytes:
+    if nbytes != b.nbytes or a[:_PROBE].tobytes() != b[:_PROBE].tobytes():
         return False
     width = next(width for width in (8, 4, 2, 1) if nbytes % width == 0)
     return not np.not_equal(a.view(np.uint8).view(f"u{width}"), b.view(np.uint8).view(f"u{width}")).any()

@@ -242,12 +242,12 @@ class PairWalk:
         """Bytes that one walk reads from both sides."""
         return sum(-(-self.walked * side.element.itemsize // side.element.per_byte) for side in (self.a, self.b))
 
-    def flat_index(self, position: int) -> int:
-        """The flat index, in logical order, of the element at a position of the walk."""
+    def flat_index(self, positions: Array) -> Array:
+        """The flat indexes, in logical order, of the elements at some positions of the walk."""
         if self.order_a is None or self.order_a.is_logical:
-            return position
-        index = 0
+            return positions
+        index = positions * 0
         for extent, weight in zip(reversed(self.order_a.extents), reversed(self.order_a.weights), strict=True):
-            position, along = divmod(position, extent)
+            positions, along = divmod(positions, extent)
             index += along * weight
         return index

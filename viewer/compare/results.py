@@ -9,10 +9,34 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from viewer.checkpoint.nodes import Key
+from viewer.compare.options import WHOLE_FILES, CompareOptions, RenameRule, Tolerance
 from viewer.tensors.results import Histogram, Number, Scalar
+
+__all__ = [
+    "SAME_NUMBERS",
+    "STATUS_NAMES",
+    "WHOLE_FILES",
+    "ChangeProfile",
+    "CompareOptions",
+    "ElementDifference",
+    "Measures",
+    "Note",
+    "Overview",
+    "PairDetails",
+    "PairResult",
+    "Partial",
+    "RenameOffer",
+    "RenamePair",
+    "RenameRule",
+    "Rows",
+    "Status",
+    "Structure",
+    "Tolerance",
+    "ValueBatch",
+]
 
 
 class Status(IntEnum):
@@ -103,28 +127,6 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class RenameRule:
-    """A pattern for paths. Applied to the names of both sides, or of one, before they are matched.
-
-    Attributes
-    ----------
-    pattern
-        A regular expression (Python's `re`); every match in a path is replaced.
-    replacement
-        As `re.sub` takes it.
-    side
-        "a", "b", or "" for both.
-    """
-
-    pattern: str
-    replacement: str
-    side: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.side + ':' if self.side else ''}{self.pattern}=>{self.replacement}"
-
-
-@dataclass(frozen=True, slots=True)
 class RenameOffer:
     """A rule that would explain names that do not match; nobody has applied it.
 
@@ -153,50 +155,12 @@ class RenamePair:
     row_a, row_b
         The row that only a has, and the row that only b has.
     reason
-        "same checksum", "same content", or "the only tensors of this shape".
+        "the same content", or "the only tensors of this shape".
     """
 
     row_a: int
     row_b: int
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """|a - b| <= atol + rtol · max(|a|, |b|), the same whichever file comes first."""
-
-    rtol: float
-    atol: float
-
-
-@dataclass(frozen=True, slots=True)
-class CompareOptions:
-    """How to compare.
-
-    Attributes
-    ----------
-    select_a, select_b
-        Paths of the nodes to compare; "" for the whole file.
-    rules
-        Renames to apply, in order.
-    tolerance
-        None for none: then no row is CLOSE.
-    preset
-        Take the tolerance of each pair of dtypes (see `viewer.compare.tolerance`); `tolerance` is then not looked at.
-    structure_only
-        Leave values unread.
-    """
-
-    select_a: str = ""
-    select_b: str = ""
-    rules: tuple[RenameRule, ...] = ()
-    tolerance: Tolerance | None = None
-    preset: bool = False
-    structure_only: bool = False
-
-
-WHOLE_FILES: Final = CompareOptions()
-"""Everything, by bits and by numbers, without renames or tolerance."""
 
 
 @dataclass(slots=True)
@@ -273,7 +237,7 @@ class Measures:
     max_ulp
         Largest distance in steps of the dtype; None for integers and for two dtypes.
     ulp_counts
-        How many pairs are 0, 1, 2-3, 4-7, … steps apart; complex elements count as two.
+        How many pairs are 0, 1, 2-3, 4-7, … steps apart; complex elements count as two. Empty where it was not asked.
     sign_flips
         Pairs of opposite sign, neither 0; None for complex.
     zero_signs
@@ -354,9 +318,10 @@ class PairResult:
 
 @dataclass(slots=True)
 class ValueBatch:
-    """Some more rows whose values have been compared."""
+    """Some more rows whose values have been compared; in the last one, tensors under two names with one content."""
 
     results: list[PairResult] = field(default_factory=list)
+    renamed: list[RenamePair] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag, is_contiguous, numel_of, storage_at
-from viewer.compare.results import Measures, PairResult, Status
+from viewer.compare.results import CompareOptions, Measures, PairResult, Status
 from viewer.compare.tally import Asked, Tally, measures_of
 from viewer.formats.storage_bytes import StorageReader
 
@@ -24,11 +24,12 @@ class SmallPairs:
     """Answers for pairs of small contiguous tensors with the same bytes, and leaves all others to `PairComparer`."""
 
     def __init__(
-        self, a: tuple[Checkpoint, StorageReader], b: tuple[Checkpoint, StorageReader], *, asks_tolerance: bool
+        self, a: tuple[Checkpoint, StorageReader], b: tuple[Checkpoint, StorageReader], options: CompareOptions
     ) -> None:
         self._a, self._reader_a = a
         self._b, self._reader_b = b
-        self._asks_tolerance = asks_tolerance
+        self._asks_tolerance = options.preset or options.tolerance is not None
+        self._counts_steps = options.count_steps
 
     def if_identical(self, row: int, node_a: int, node_b: int) -> PairResult | None:
         """The result of a pair with the same bytes and no special value; None for any other.
@@ -71,7 +72,13 @@ class SmallPairs:
             sides.append(data)
         if sides[0] != sides[1] or not _is_ordinary(sides[0], dtype.name, dtype.kind):
             return None
-        measures = _identical(numel_of(shape), dtype.name, dtype.kind, asks_tolerance=self._asks_tolerance)
+        measures = _identical(
+            numel_of(shape),
+            dtype.name,
+            dtype.kind,
+            asks_tolerance=self._asks_tolerance,
+            counts_steps=self._counts_steps,
+        )
         return PairResult(row, Status.IDENTICAL, True, True, measures)
 
 
@@ -91,10 +98,16 @@ def _is_ordinary(data: bytearray, name: str, kind: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _identical(count: int, name: str, kind: str, *, asks_tolerance: bool) -> Measures:
+def _identical(count: int, name: str, kind: str, *, asks_tolerance: bool, counts_steps: bool) -> Measures:
     """The measures of two equal tensors of so many finite values."""
     has_ulp = kind in ("float", "complex") and name != "complex32"
-    asked = Asked(same_dtype=True, has_ulp=has_ulp, has_signs=kind != "complex", tolerance=asks_tolerance)
+    asked = Asked(
+        same_dtype=True,
+        has_ulp=has_ulp,
+        has_signs=kind != "complex",
+        tolerance=asks_tolerance,
+        counts_steps=counts_steps,
+    )
     tally = Tally(compared=count)
     if has_ulp:
         tally.ulp_counts[0] = count * (2 if kind == "complex" else 1)

@@ -82,7 +82,7 @@ class Tally:
             self.infinite_at = (
                 other.infinite_at if self.infinite_at is None else min(self.infinite_at, other.infinite_at)
             )
-        if other.max_ulp or other.ulp_counts[0]:
+        if any(other.ulp_counts):
             self.ulp_counts = [x + y for x, y in zip(self.ulp_counts, other.ulp_counts, strict=True)]
 
 
@@ -104,6 +104,8 @@ class Asked:
         Whether bits can be compared.
     has_ulp
         Whether steps of the dtype can be counted.
+    counts_steps
+        Whether their histogram is asked.
     has_signs
         False for complex.
     rounds_to_b, rounds_to_a
@@ -116,6 +118,7 @@ class Asked:
     tolerance: bool
     rounds_to_b: bool = False
     rounds_to_a: bool = False
+    counts_steps: bool = False
 
 
 def measures_of(tally: Tally, count: int, copies: int, asked: Asked) -> Measures:
@@ -155,7 +158,7 @@ def measures_of(tally: Tally, count: int, copies: int, asked: Asked) -> Measures
         rel_norm=rel_norm,
         cosine=cosine,
         max_ulp=tally.max_ulp if asked.has_ulp else None,
-        ulp_counts=_ulp_counts(tally, copies) if asked.has_ulp else (),
+        ulp_counts=_ulp_counts(tally, copies) if asked.has_ulp and asked.counts_steps else (),
         sign_flips=tally.sign_flips * copies if asked.has_signs else None,
         zero_signs=tally.zero_signs * copies,
         both_nan=tally.both_nan * copies,

@@ -7,17 +7,20 @@ from typing import cast
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
-from viewer.checkpoint.tensors import TensorRef
 from viewer.compare.align import align
 from viewer.compare.checksums import mark_same_checksums
 from viewer.compare.comparison import Comparison
+from viewer.compare.largest import element_at
 from viewer.compare.offers import rename_offers, renamed_pairs
 from viewer.compare.overview import overview_of
+from viewer.compare.pairs import SideReader
+from viewer.compare.renamed import renamed_by_content_task
 from viewer.compare.results import CompareOptions, Note, Overview, PairResult, Status, Structure, ValueBatch
 from viewer.compare.scalars import distance, same_number
 from viewer.compare.structure import StructureComparer
 from viewer.compare.values import compare_values_task, unread, value_pairs
 from viewer.errors import FileChanged, ViewerError
+from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task
 
 
@@ -89,6 +92,9 @@ def compare_task(
         if parts.results:
             comparison.add(parts)
             yield Progress(structure.value_nbytes, structure.value_nbytes, partial=parts)
+        renamed = yield from renamed_by_content_task(a, b, structure.rows)
+        if renamed:
+            yield Progress(1, 1, "searches", ValueBatch(renamed=renamed))
     return overview_of(comparison)
 
 
@@ -148,37 +154,31 @@ def _facts(a: Checkpoint, b: Checkpoint) -> list[Note]:
 
 def _tensors_against_numbers(comparison: Comparison) -> Generator[PairResult, None, None]:
     """Tensors of one element against plain numbers: another kind, with the numbers compared."""
-    from viewer.task import run
-    from viewer.tensors.values import values_task
-
     rows = comparison.rows
     for row, wanted in enumerate(rows.is_value):
         if not wanted:
             continue
-        values: list[object] = []
+        sides = ((comparison.a, rows.node_a[row]), (comparison.b, rows.node_b[row]))
+        if all(checkpoint.nodes.kind[node] != Kind.SCALAR for checkpoint, node in sides):
+            continue
         try:
-            for checkpoint, node in (
-                (comparison.a, rows.node_a[row]),
-                (comparison.b, rows.node_b[row]),
-            ):
-                if checkpoint.nodes.kind[node] == Kind.SCALAR:
-                    values.append(checkpoint.nodes.value[node])
-                    continue
-                tensor = checkpoint.tensor_of_node(node)
-                values += run(values_task(checkpoint, _number(tensor), 1)).values
+            left, right = (_number_at(checkpoint, node) for checkpoint, node in sides)
         except FileChanged:
             raise
         except ViewerError as error:
             yield unread(row, error)
-            continue
-        if Kind.SCALAR not in (comparison.a.nodes.kind[rows.node_a[row]], comparison.b.nodes.kind[rows.node_b[row]]):
-            continue
-        yield PairResult(row, Status.KIND, False, same_number(*values))
+        else:
+            yield PairResult(row, Status.KIND, False, same_number(left, right))
 
 
-def _number(tensor: TensorRef | None) -> int:
+def _number_at(checkpoint: Checkpoint, node: int) -> object:
+    """A plain value, or the element of a tensor that has one."""
+    if checkpoint.nodes.kind[node] == Kind.SCALAR:
+        return checkpoint.nodes.value[node]
+    tensor = checkpoint.tensor_of_node(node)
     assert tensor is not None
-    return tensor.number
+    with StorageReader(checkpoint) as reader:
+        return element_at(SideReader(checkpoint, tensor, reader), 0)
 
 
 def _from_parts(comparison: Comparison) -> list[PairResult]:

@@ -110,11 +110,14 @@ def compare_values_task(
             left, right = tensor_at_node(a, pair.node_a), tensor_at_node(b, pair.node_b)
             assert left is not None
             assert right is not None
-            return PairComparer((a, left, reader_a), (b, right, reader_b), tolerance_of(options, left, right))
+            return PairComparer(
+                (a, left, reader_a),
+                (b, right, reader_b),
+                tolerance_of(options, left, right),
+                count_steps=options.count_steps,
+            )
 
-        small = SmallPairs(
-            (a, reader_a), (b, reader_b), asks_tolerance=options.preset or options.tolerance is not None
-        )
+        small = SmallPairs((a, reader_a), (b, reader_b), options=options)
 
         for large, group in _grouped(pairs):
             if large:

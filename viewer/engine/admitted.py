@@ -23,6 +23,7 @@ MODULES: Final = (
     "viewer.checkpoint.nodes",
     "viewer.checkpoint.tensors",
     "viewer.checks.results",
+    "viewer.compare.options",
     "viewer.compare.results",
     "viewer.engine.export_requests",
     "viewer.engine.faults",
