@@ -174,6 +174,18 @@ def test_that_an_index_that_points_outside_its_folder_is_refused_per_row(tmp_pat
     assert all("secret" not in facts.path.name for facts in checkpoint.files)
 
 
+def test_that_a_name_without_a_file_is_a_row_and_the_rest_is_shown(
+    whole: Path, model: dict[str, torch.Tensor]
+) -> None:
+    index = json.loads(whole.read_text())
+    index["weight_map"]["odd"] = 5
+    whole.write_text(json.dumps(index))
+    checkpoint = open_checkpoint(whole)
+    assert problem_at(checkpoint, "odd") == "the index gives no file for it"
+    found = tensors_at_root(checkpoint)
+    assert set(found) == set(model)
+
+
 def test_that_a_shard_that_is_a_link_is_followed(tmp_path: Path) -> None:
     """Download caches keep the files elsewhere and link to them."""
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshot"

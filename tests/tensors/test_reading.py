@@ -15,7 +15,9 @@ from viewer.errors import FileChanged, LimitExceeded, MalformedFile
 from viewer.formats.storage_bytes import StorageReader
 from viewer.task import run
 from viewer.tensors.reading import iter_chunks, read_values
+from viewer.tensors.source import ElementSource
 from viewer.tensors.summary import summarise_task
+from viewer.tensors.walk import Walk
 
 
 class CountingReader(StorageReader):
@@ -157,3 +159,24 @@ def test_that_a_value_read_owns_its_memory(tmp_path: Path) -> None:
     read_values(checkpoint, 0)
     first += 1
     assert first.tolist() == list(range(1, 11))
+
+
+def test_that_a_thin_view_is_walked_in_small_steps(tmp_path: Path) -> None:
+    checkpoint = empty_checkpoint(tmp_path)
+    storage = add_storage(checkpoint, tmp_path, b"", "float32")
+    checkpoint.storages.nbytes[storage] = 1 << 50
+    number = add_view(checkpoint, storage, "float32", (1 << 20, 2), (1 << 20, 1))
+    with ElementSource(checkpoint, checkpoint.tensor(number)) as source:
+        jobs = list(Walk(source).jobs())
+    assert max(sum(block.numel for block in job) for job in jobs) <= 25_000
+    assert sum(block.numel for job in jobs for block in job) == 2 << 20
+
+
+def test_that_a_dense_view_is_walked_in_long_steps(tmp_path: Path) -> None:
+    checkpoint = empty_checkpoint(tmp_path)
+    storage = add_storage(checkpoint, tmp_path, b"", "float32")
+    checkpoint.storages.nbytes[storage] = 1 << 30
+    number = add_view(checkpoint, storage, "float32", (1 << 14, 1 << 14), (1, 1 << 14))
+    with ElementSource(checkpoint, checkpoint.tensor(number)) as source:
+        jobs = list(Walk(source).jobs())
+    assert len(jobs) == 256

@@ -24,13 +24,15 @@ CPU = torch.device("cpu")
 NORMAL = {torch.float32: 2.0**-126, torch.float64: 2.0**-1022}
 
 
-def measured(values: torch.Tensor, chunk: int = 64) -> Statistics:
-    """Statistics of a float tensor, over chunks; positions are left out."""
+def measured(values: torch.Tensor, chunk: int = 64, *, by_numpy: bool = True) -> Statistics:
+    """Statistics of a float tensor, over chunks; the positions are the right ones."""
 
     def facts(careful: bool) -> Facts:
         total = Facts()
         for part in values.split(chunk):
-            total.merge(float_facts(part, NORMAL[values.dtype], FloatWork(chunk, CPU), careful=careful))
+            work = FloatWork(chunk, CPU)
+            work.by_numpy = by_numpy
+            total.merge(float_facts(part, NORMAL[values.dtype], work, careful=careful))
         return total
 
     found = facts(False)
@@ -78,6 +80,12 @@ def samples() -> dict[str, torch.Tensor]:
 def test_that_sums_are_as_good_as_exact(name: str, chunk: int) -> None:
     values = samples()[name]
     check_statistics(measured(values, chunk), values.tolist(), smallest_normal=NORMAL[values.dtype], exact=False)
+
+
+@pytest.mark.parametrize("name", samples())
+def test_that_the_way_of_other_devices_gives_the_same(name: str) -> None:
+    values = samples()[name]
+    assert measured(values, 100, by_numpy=False) == measured(values, 100)
 
 
 @settings(deadline=None, max_examples=300)

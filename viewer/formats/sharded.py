@@ -26,6 +26,7 @@ from viewer.formats.sniff import HEAD_NBYTES
 from viewer.formats.source import FileSource
 from viewer.task import Progress, Task
 
+_NO_FILE: Final = "\0"  # no name of a file can be this
 _WEIGHT_MAP: Final = re.compile(rb'"weight_map"\s*:')
 _SHARD_SUFFIXES: Final = (".safetensors", ".bin", ".pt", ".pth")
 
@@ -45,11 +46,12 @@ class IndexReader:
 
 def _sharded_task(source: FileSource, limits: Limits) -> Task[Checkpoint]:
     index = read_json_object(source)
-    weight_map = index.get("weight_map")
-    if not isinstance(weight_map, dict) or not all(isinstance(shard, str) for shard in weight_map.values()):
+    listed = index.get("weight_map")
+    if not isinstance(listed, dict) or (listed and not any(isinstance(shard, str) for shard in listed.values())):
         raise MalformedFile(
             "this index has no weight_map from names to files", path=source.path, advice="Fetch it again"
         )
+    weight_map = {name: shard if isinstance(shard, str) else _NO_FILE for name, shard in listed.items()}
     composer = Composer(limits)
     composer.files.append(source.facts)
     opened: dict[str, int | str] = {}  # by shard: the part, or why it cannot be shown
@@ -74,6 +76,8 @@ def _shard_task(composer: Composer, folder: Path, shard: str, limits: Limits) ->
     """Open one shard; returns its part, or the sentence for its rows."""
     from viewer.formats.opening import open_task  # opening knows this reader, so it can't be imported above
 
+    if shard == _NO_FILE:
+        return "the index gives no file for it"
     if leaves_folder(shard):
         return f"the index points outside its folder ({shard}); only files beside the index are read"
     path = folder / shard

@@ -74,22 +74,22 @@ def whole(tensor: TensorRef) -> Block:
     Raises
     ------
     MalformedFile
-        When the view has no storage, is not strided, or reaches outside its storage.
+        When the view has no storage, is not strided, or reaches outside its storage. The message is about one tensor,
+        which whoever asks has at hand.
     """
     if tensor.problem is not None:
         raise MalformedFile(tensor.problem)
     if tensor.storage is None or tensor.layout != "strided":
-        raise MalformedFile(
-            f"tensor {tensor.number} has no values of its own (layout {tensor.layout}, device {tensor.device})",
-            advice="Its parts, where it has any, are the rows below it",
-        )
+        if tensor.layout != "strided":
+            raise MalformedFile(f"a {tensor.layout} tensor: its values are in the rows below it")
+        raise MalformedFile(f"no data of it is stored (device {tensor.device})")
     block = Block(0, tensor.storage_offset, tensor.shape, tensor.stride)
     if (
         len(tensor.shape) != len(tensor.stride)
         or tensor.storage_offset < 0
         or any(step < 0 for step in tensor.stride)
     ):
-        raise MalformedFile(f"tensor {tensor.number} has an impossible stride {tensor.stride}")
+        raise MalformedFile(f"its stride cannot be: {tensor.stride}")
     return block
 
 

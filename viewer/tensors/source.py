@@ -82,7 +82,7 @@ class ElementSource:
             return
         per_byte = self.element.per_byte
         if per_byte == 1:
-            yield from blocks(self._block, self._affordable(self._block, limit), start, stop - start)
+            yield from blocks(self._block, self.affordable(limit, logical=True), start, stop - start)
             return
         first = (start + self._skipped) // per_byte
         last = -(-(stop + self._skipped) // per_byte)
@@ -92,7 +92,7 @@ class ElementSource:
         """Blocks as the elements lie in the storage; only where `order` is not None."""
         assert self.order is not None
         if self.count:
-            yield from blocks(self.order.block, self._affordable(self.order.block, limit))
+            yield from blocks(self.order.block, self.affordable(limit, logical=False))
 
     def first_index(self, block: Block) -> int:
         """The flat index of the first element that `read` gives for a logical block."""
@@ -147,9 +147,9 @@ class ElementSource:
             )
         return block
 
-    def _affordable(self, block: Block, limit: int) -> int:
+    def affordable(self, limit: int, *, logical: bool) -> int:
         """`limit`, or fewer elements where the view lies so thinly in its storage that they would take long."""
-        flat = merged(block)
+        flat = merged(self._block if logical or self.order is None else self.order.block)
         if not flat.numel or not flat.shape or (len(flat.shape) == 1 and flat.stride[0] == 1):
             return limit
         itemsize = self.element.itemsize

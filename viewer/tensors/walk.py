@@ -59,9 +59,11 @@ class Walk:
         self.elements = source.count // self.copies if source.count else 0
         self.nbytes = -(-self.elements * source.element.itemsize // source.element.per_byte)
         self._limit = max(chunk_nbytes * source.element.per_byte // source.element.itemsize, 1)
+        # Where a block of few elements takes its time to read, it is a job by itself.
+        self._is_thin = source.affordable(self._limit, logical=self.order is None) < self._limit
 
     def jobs(self) -> Iterator[list[Block]]:
-        """Blocks in groups of at most JOB_NBYTES."""
+        """Blocks in groups of at most JOB_NBYTES, or of some 20 ms."""
         itemsize = self.source.element.itemsize
         group: list[Block] = []
         nbytes = 0
@@ -69,7 +71,7 @@ class Walk:
             self.source.logical_blocks(self._limit) if self.order is None else self.source.storage_blocks(self._limit)
         )
         for block in blocks:
-            if group and nbytes + block.numel * itemsize > JOB_NBYTES:
+            if group and (self._is_thin or nbytes + block.numel * itemsize > JOB_NBYTES):
                 yield group
                 group, nbytes = [], 0
             group.append(block)

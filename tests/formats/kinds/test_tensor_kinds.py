@@ -148,7 +148,7 @@ def test_that_a_meta_tensor_has_a_shape_and_says_that_it_has_no_values(tmp_path:
     checkpoint = opened(tmp_path, {"m": torch.empty(2, 3, dtype=torch.bfloat16, device="meta")})
     reference = checkpoint.tensor(number_at(checkpoint, "m"))
     assert (reference.shape, reference.dtype.name, reference.device) == ((2, 3), "bfloat16", "meta")
-    with pytest.raises(MalformedFile, match="no values of its own"):
+    with pytest.raises(MalformedFile, match=r"in the rows below it|no data of it is stored"):
         read_values(checkpoint, reference)
 
 
