@@ -1,6 +1,6 @@
 """Run all benchmarks and write what they found: benchmarks/results/latest.json and latest.md.
 
-python -m benchmarks.run [NAME …]        structure_speed, startup_speed, statistics_speed, gui_gaps
+python -m benchmarks.run [NAME …]        structure_speed, startup_speed, statistics_speed, gui_gaps, export_speed
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from benchmarks import gui_gaps, startup_speed, structure_speed
+from benchmarks import export_speed, gui_gaps, startup_speed, structure_speed
 from benchmarks.measuring import Figure, figure, scratch_folder, table
 
 RESULTS = Path(__file__).parent / "results"
@@ -60,6 +60,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "startup_speed": startup_speed.measure,
     "statistics_speed": statistics_speed,
     "gui_gaps": gui_gaps.measure,
+    "export_speed": export_speed.measure,
 }
 
 

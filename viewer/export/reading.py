@@ -225,10 +225,9 @@ class ContentReader:
     def _attributes(self, state: object) -> Value:
         if not isinstance(state, dict):
             return self.value(state)
-        with_dots = ((key, item) for key, item in state.items())
         made = self.keep(state, DictValue())
         pairs: list[tuple[Value, Value]] = []
-        for key, item in with_dots:
+        for key, item in state.items():
             self.findings.keys.append(OtherKey(f".{key}"[:100]))
             value = self.value(item)
             self.findings.keys.pop()
