@@ -24,8 +24,9 @@ from viewer.formats.pickle.names import CONSTANTS, STORAGE_CLASSES, plain_name
 from viewer.formats.pickle.numpy_shapes import NUMPY_SHAPES
 from viewer.formats.pickle.plain_shapes import PLAIN_SHAPES
 from viewer.formats.pickle.standins import CallingType, ObjectStandIn, OrderedDictStandIn, StandInType
-from viewer.formats.pickle.tensor_shapes import TENSOR_SHAPES, quick_rebuild
+from viewer.formats.pickle.tensor_shapes import TENSOR_SHAPES
 from viewer.formats.pickle.torch_shapes import TORCH_SHAPES
+from viewer.formats.pickle.views import quick_rebuild
 
 if TYPE_CHECKING:
     from viewer.formats.pickle.session import PickleSession

@@ -6,7 +6,7 @@ Signatures follow torch/_utils.py and torch/_tensor.py of torch 2.13; older file
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.dtypes import DTYPE_CODE, DTYPES
 from viewer.checkpoint.tensors import NO_STORAGE, TensorFlag, numel_of
@@ -78,33 +78,6 @@ def _rebuild_tensor_v2(session: PickleSession) -> Builder:
         return made
 
     return build
-
-
-def quick_rebuild(session: PickleSession, general: Builder) -> Builder:
-    """The `__new__` of the stand-in of `_rebuild_tensor_v2`, which nearly every tensor is made by: the usual six
-    arguments without a detour, all others by `general`."""
-    place = placer(session)
-
-    def make(
-        cls: StandInType,
-        storage: Any = None,
-        offset: object = None,
-        size: object = None,
-        stride: object = None,
-        requires_grad: object = None,
-        hooks: object = None,
-        /,
-        *more: object,
-        **named: object,
-    ) -> object:
-        if type(storage) is StorageStandIn and hooks is not None and not more and not named:
-            return place(storage, offset, size, stride, requires_grad, storage.dtype)
-        given = (storage, offset, size, stride, requires_grad, hooks, *more)
-        while given and given[-1] is None:  # not given by the pickle, or given as None: the same to `general`
-            given = given[:-1]
-        return general(cls, *given, **named)
-
-    return make
 
 
 def _rebuild_tensor_v3(session: PickleSession) -> Builder:
