@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.engine.export_requests import Explain, Export, NameContent, PlanExport, Verify
+from viewer.engine.export_requests import Explain, Export, NameContent, PlanExport, Unpack, Verify
 from viewer.engine.protocol import Request
 from viewer.task import Task
 
@@ -40,6 +40,12 @@ def verify(_request: Verify, checkpoint: Checkpoint) -> Task[Any]:
     return (yield from verify_task(checkpoint.path))
 
 
+def unpack(request: Unpack) -> Task[Any]:
+    from viewer.formats.wrapped import unpack_task
+
+    return unpack_task(request.path, request.target, overwrite=request.overwrite)
+
+
 def explain(_request: Explain, a: Checkpoint, b: Checkpoint) -> Task[Any]:
     from viewer.export.explain import explain_task
     from viewer.export.save import check_sources
@@ -54,4 +60,5 @@ EXPORT_HANDLERS: Final[Mapping[type[Request], Callable[..., Task[Any]]]] = {
     NameContent: name_content,
     Verify: verify,
     Explain: explain,
+    Unpack: unpack,
 }

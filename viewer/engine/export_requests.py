@@ -83,6 +83,27 @@ class Verify(_OnDocument):
 
 
 @dataclass(frozen=True, slots=True)
+class Unpack(Request):
+    """Unpack a file that is compressed as a whole. Result: the Path of what was written.
+
+    Attributes
+    ----------
+    overwrite
+        Whether a file that is there is replaced.
+    """
+
+    lane: ClassVar[LaneName] = "save"
+
+    path: Path
+    target: Path
+    overwrite: bool = False
+
+    @property
+    def doing(self) -> str:
+        return f"unpacking {self.path.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Explain(Request):
     """Why two documents differ in bytes. Result: an Explanation."""
 

@@ -7,19 +7,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from viewer.errors import Cancelled, EngineLost, ViewerError
+from viewer.errors import Cancelled, CompressedFile, EngineLost, ViewerError
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.message_bar import Message
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
+
+if TYPE_CHECKING:
+    from viewer.gui.compare.page import ComparePage
 
 _MAX_TITLE: Final = 40
 
@@ -44,6 +47,8 @@ class DocumentTabs(QTabWidget):
         Carries a Message.
     opened
         Carries the Path of a file that could be opened.
+    unpack_asked
+        Carries the Path of a compressed file that the person wants to have unpacked.
     filled, tensor_chosen
         As in DocumentPage, of any of them.
     """
@@ -51,6 +56,7 @@ class DocumentTabs(QTabWidget):
     page_changed = Signal(object)
     said = Signal(object)
     opened = Signal(object)
+    unpack_asked = Signal(object)
     filled = Signal()
     tensor_chosen = Signal()
 
@@ -79,12 +85,20 @@ class DocumentTabs(QTabWidget):
     @property
     def pages(self) -> list[DocumentPage]:
         """The documents, from left to right."""
-        return [self._page(index) for index in range(self.count())]
+        widgets = (self.widget(index) for index in range(self.count()))
+        return [widget for widget in widgets if isinstance(widget, DocumentPage)]
 
     @property
     def page(self) -> DocumentPage | None:
-        """The document in front."""
-        return self._page(self.currentIndex()) if self.count() else None
+        """The document in front; None where it is a comparison."""
+        widget = self.currentWidget()
+        return widget if isinstance(widget, DocumentPage) else None
+
+    @property
+    def comparison(self) -> ComparePage | None:
+        """The comparison in front; None where it is a document."""
+        widget = self.currentWidget()
+        return None if widget is None or isinstance(widget, DocumentPage) else cast("ComparePage", widget)
 
     def open_paths(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Open files, each in a tab that is there at once; a file that is open already comes to the front."""
@@ -96,13 +110,27 @@ class DocumentTabs(QTabWidget):
                 page = self._add(path)
             self.setCurrentWidget(page)
 
+    def compare_paths(self, a: str | os.PathLike[str], b: str | os.PathLike[str]) -> None:
+        """Compare two files in a tab of their own."""
+        # Imported with the first comparison: the window is there sooner without it.
+        from viewer.gui.compare.page import ComparePage
+
+        left, right = (Path(os.path.abspath(given)) for given in (a, b))  # noqa: PTH100
+        page = ComparePage(self._bridge, self._theme, left, right, self)
+        page.said.connect(self.said)
+        page.opened.connect(self.opened)
+        page.retitled.connect(self._retitle)
+        self.setCurrentIndex(self.addTab(page, ""))
+        self._retitle()
+        page.start()
+
     @Slot(int)
     def close_tab(self, index: int) -> None:
         """Close a document; whatever runs for it is cancelled."""
         if not 0 <= index < self.count():
             return
-        page = self._page(index)
-        if page.checkpoint is not None:
+        page = cast("DocumentPage | ComparePage", self.widget(index))
+        if isinstance(page, DocumentPage) and page.checkpoint is not None:
             self.options.tree_width = page.tree_width
         page.close_document()
         self.removeTab(index)
@@ -133,11 +161,6 @@ class DocumentTabs(QTabWidget):
         """The files whose opening ended with the engine; asked once."""
         lost, self._lost = self._lost, []
         return lost
-
-    def _page(self, index: int) -> DocumentPage:
-        page = self.widget(index)
-        assert isinstance(page, DocumentPage)
-        return page
 
     def _add(self, path: Path) -> DocumentPage:
         options = self.options
@@ -177,6 +200,9 @@ class DocumentTabs(QTabWidget):
             self.close_tab(self.indexOf(page))
         if isinstance(error, EngineLost):
             self._lost.append(page.path)  # one message about the engine speaks for all
+        elif isinstance(error, CompressedFile):
+            ask = partial(self.unpack_asked.emit, page.path)
+            self.said.emit(Message.of(error, action="Unpack…", on_action=ask, key=f"open {page.path}"))
         elif not isinstance(error, Cancelled):
             retry = partial(self._retry, page.path)
             self.said.emit(
@@ -196,6 +222,15 @@ class DocumentTabs(QTabWidget):
         self.said.emit(Message("info", text))
 
     @Slot()
+    def _retitle(self) -> None:
+        """A comparison in front has its name, or another one since its sides were swapped."""
+        if (page := self.comparison) is not None:
+            index = self.indexOf(page)
+            self.setTabText(index, _short(page.title))
+            self.setTabToolTip(index, " ⇄ ".join(map(str, page.paths)))
+            self._tell_page()
+
+    @Slot()
     def _tell_page(self) -> None:
         self.page_changed.emit(self.page)
 
@@ -212,7 +247,10 @@ class DocumentTabs(QTabWidget):
 
 
 def _title(path: Path) -> str:
-    name = path.name or str(path)
+    return _short(path.name or str(path))
+
+
+def _short(name: str) -> str:
     if len(name) > _MAX_TITLE:
         name = f"{name[: _MAX_TITLE // 2]}…{name[-_MAX_TITLE // 2 :]}"
     return name.replace("&", "&&")  # a single one would mark an access key

@@ -72,9 +72,9 @@ class SafetyDialog(QDialog):
         self.names.itemActivated.connect(self._go)
         header = self.names.header()
         header.setStretchLastSection(False)
-        for column in range(3):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
+        for number in range(_PLACE):
+            header.setSectionResizeMode(number, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(_PLACE, QHeaderView.ResizeMode.Stretch)
         self.names.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         buttons = without_icons(QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self))
         buttons.rejected.connect(self.close)

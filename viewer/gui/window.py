@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
@@ -27,6 +27,7 @@ from viewer.gui.compare.commands import comparison_handlers
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.documents import DocumentTabs, ViewOptions
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.file_dialogs import FileDialogs
 from viewer.gui.icons import IconSet
 from viewer.gui.message_bar import Message, MessageBar
 from viewer.gui.override import override
@@ -38,11 +39,9 @@ from viewer.gui.status import StatusLine
 from viewer.gui.theme import THEME_CHOICES, Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.gui.tree.panel import TreePanel
+from viewer.gui.unpacking import Unpacker
 from viewer.resources import resource_path
 from viewer.tensors.devices import Device
-
-if TYPE_CHECKING:
-    from viewer.gui.file_dialogs import FileDialogs
 
 TITLE: Final = "Checkpoint Viewer"
 SAMPLE: Final = "samples/training-step-0200.pth"
@@ -66,7 +65,6 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._settings = settings
         self._is_painted = False
-        self._file_dialogs: FileDialogs | None = None
         self.recent = RecentFiles(settings, self)
         self.start = StartPage(theme, self.recent, self)
         device = device or settings.get("compute/device")
@@ -75,6 +73,8 @@ class MainWindow(QMainWindow):
             bridge, theme, ViewOptions(display, device, settings.get("window/tree_width")), self
         )
         self.messages = MessageBar(theme, self)
+        self.files = FileDialogs(settings, self.documents.open_paths, self)
+        self.unpacker = Unpacker(bridge, self.files, self._open_path)
         self.preloader = Preloader(self)
         self.status = StatusLine(bridge, theme, device, self)
         self.actions_by_id = make_actions(self, self._handlers())
@@ -108,21 +108,6 @@ class MainWindow(QMainWindow):
     # Commands
 
     @Slot()
-    def _open(self) -> None:
-        self._files().choose_files()
-
-    @Slot()
-    def _open_folder(self) -> None:
-        self._files().choose_folder()
-
-    def _files(self) -> FileDialogs:
-        from viewer.gui.file_dialogs import FileDialogs
-
-        if self._file_dialogs is None:
-            self._file_dialogs = FileDialogs(self._settings, self.documents.open_paths, self)
-        return self._file_dialogs
-
-    @Slot()
     def _open_sample(self) -> None:
         try:
             self.documents.open_paths([resource_path(SAMPLE)])
@@ -132,8 +117,8 @@ class MainWindow(QMainWindow):
     def _handlers(self) -> dict[str, Callable[..., object]]:
         on_tree, zoom = self._on_tree, self._zoom
         handlers: dict[str, Callable[..., object]] = {
-            "open": self._open,
-            "open_folder": self._open_folder,
+            "open": self.files.choose_files,
+            "open_folder": self.files.choose_folder,
             "open_sample": self._open_sample,
             "clear_recent": self.recent.clear,
             "reload": self._reload,
@@ -344,13 +329,15 @@ class MainWindow(QMainWindow):
             action.blockSignals(False)
 
     def _connect(self) -> None:
-        self.start.open_clicked.connect(self._open)
-        self.start.folder_clicked.connect(self._open_folder)
+        self.start.open_clicked.connect(self.files.choose_files)
+        self.start.folder_clicked.connect(self.files.choose_folder)
         self.start.sample_clicked.connect(self._open_sample)
         self.start.path_chosen.connect(self._open_path)
         self.documents.page_changed.connect(self._show_page)
         self.documents.said.connect(self.messages.say)
         self.documents.opened.connect(self.recent.add)
+        self.documents.unpack_asked.connect(self.unpacker.ask)
+        self.unpacker.said.connect(self.messages.say)
         self.documents.filled.connect(self.preloader.ready_qt)
         self.documents.tensor_chosen.connect(self.preloader.ready_numbers)
         self.recent.changed.connect(self._fill_recent)
