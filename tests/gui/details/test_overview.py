@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
+from tests.gui.details.handmade import CheckpointBuilder, Tree
 from viewer.checkpoint.document import Checkpoint, GlobalUse
+from viewer.checkpoint.nodes import Kind
 from viewer.gui.details.overview import OverviewPage
 from viewer.gui.theme import Theme
 
@@ -50,6 +54,38 @@ def test_that_a_container_shows_its_own_part_and_not_the_file(page: OverviewPage
     assert page.file.isHidden()
     assert page.globals.isHidden()
     assert page.warnings.isHidden()
+
+
+def test_that_the_values_in_a_container_stand_in_a_table(page: OverviewPage) -> None:
+    betas = (Kind.SEQUENCE, "tuple", None, {0: (Kind.SCALAR, "float", 0.9), 1: (Kind.SCALAR, "float", 0.999)})
+    params = (Kind.SEQUENCE, "list", None, {number: (Kind.SCALAR, "int", number) for number in range(1200)})
+    make = CheckpointBuilder(Path("/x/a.pth"))
+    group: Tree = {
+        "lr": (Kind.SCALAR, "float", 1e-05),
+        "betas": betas,
+        "note": (Kind.SCALAR, "str", "x" * 1000),
+        "params": params,
+        "weight": make.tensor_leaf("float32", (4,)),
+    }
+    page.show_node(make.build(group), 0)
+    assert page.values.texts() == [
+        ("lr", "1e-05", "float"),
+        ("betas", "[0.9, 0.999]", "tuple"),
+        ("note", "'" + "x" * 120 + "' … 1,000 characters", "str"),
+        ("params", "[0, 1, 2, 3, 4, 5, … 1,200 in all]", "list"),
+    ]
+    many: Tree = {number: (Kind.SCALAR, "int", number) for number in range(4000)}
+    page.show_node(CheckpointBuilder(Path("/x/b.pth")).build(many), 0)
+    assert len(page.values.texts()) == 101
+    assert page.values.texts()[-1][0] == "… and 3,900 more"
+    page.show_node(CheckpointBuilder(Path("/x/c.pth")).build({}), 0)
+    assert page.values.isHidden()
+
+
+def test_that_warnings_stand_above_the_facts(page: OverviewPage, checkpoint: Checkpoint) -> None:
+    page.show_node(checkpoint, 0)
+    page.grab()
+    assert page.warnings.y() < page.facts.y()
 
 
 def test_that_a_group_of_the_tree_is_summed_up(page: OverviewPage, checkpoint: Checkpoint) -> None:

@@ -18,6 +18,7 @@ from viewer.gui.details.facts import Fact, file_facts, storage_facts, tensor_fac
 from viewer.gui.details.lead import jump_words, lead_words, problem_words
 from viewer.gui.details.node_list import NodeList
 from viewer.gui.details.page import Page, SectionLabel, WordsLabel
+from viewer.gui.details.small_values import HEADS, small_value_rows
 from viewer.gui.details.subtree import SubtreeFacts, names_task, subtree_task
 from viewer.gui.details.sums import dtype_rows, subtree_fact_rows
 from viewer.gui.details.value_view import ValueView
@@ -54,6 +55,8 @@ class OverviewPage(Page):
         self.jump = QPushButton(self.body)
         self.jump.setProperty("role", "link")
         self.jump.clicked.connect(self._jump)
+        # Before all else: a file that opened in part must not pass for a whole one.
+        self._warnings_head, self.warnings = self._add("Warnings", WordsLabel(theme, "warning", self.body))
         self.value = ValueView(theme, self.body)
         self.facts = CellTable(theme, "Facts", self.body)
         for widget in (self.problem, self.lead):
@@ -62,19 +65,20 @@ class OverviewPage(Page):
         self.column.addWidget(self.value, 1)
         self.column.addWidget(self.facts)
 
+        self._values_head, self.values = self._add("Values", CellTable(theme, "Values in this entry", self.body))
         self._dtype_head, self.dtypes = self._add("By dtype", CellTable(theme, "Tensors by dtype", self.body))
         self._names_head, self.names = self._add("Also at", NodeList(theme, "Other names of this tensor", self.body))
         self._faults_head, self.faults = self._add(
             "Cannot be read", NodeList(theme, "Entries with problems", self.body)
         )
         self._file_head, self.file = self._add("File", CellTable(theme, "Facts about the file", self.body))
-        self._warnings_head, self.warnings = self._add("Warnings", WordsLabel(theme, "warning", self.body))
         self._globals_head, self.globals = self._add(
             "Classes and functions that the file names", CellTable(theme, "Names in the file's pickles", self.body)
         )
         self.column.addStretch(0)
         self._optional: tuple[QWidget, ...] = (
             *(self.problem, self.lead, self.jump, self.value, self.facts),
+            *(self._values_head, self.values),
             *(self._dtype_head, self.dtypes, self._names_head, self.names, self._faults_head, self.faults),
             *(self._file_head, self.file, self._warnings_head, self.warnings, self._globals_head, self.globals),
         )
@@ -114,6 +118,11 @@ class OverviewPage(Page):
         if kind in _CONTAINERS:
             facts.append(Fact("type", nodes.type_name(node)))
             self._sum_up([node], [*facts, Fact("entries", format_count(nodes.n_children[node]))])
+            rows, n_more = small_value_rows(checkpoint, node)
+            if n_more:
+                rows.append((Cell(f"… and {format_count(n_more)} more", muted=True), Cell(""), Cell("")))
+            self._show_section(self._values_head, self.values, bool(rows))
+            self.values.show_rows(rows, HEADS)
         if node == 0:
             self._show_file(checkpoint)
 
