@@ -34,16 +34,22 @@ class WindowOptions:
         Start with default settings and leave the stored ones alone.
     new_window
         Open a window of its own even where one is open already.
+    compare
+        Two files to compare; None for none.
     """
 
     device: str | None = None
     theme: str | None = None
     fresh: bool = False
     new_window: bool = False
+    compare: tuple[Path, Path] | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", type=Path, help="checkpoints to open, each in a tab")
+    parser.add_argument(
+        "--compare", metavar=("A", "B"), nargs=2, type=Path, help="compare two checkpoints side by side"
+    )
     parser.add_argument("--device", metavar="NAME", help="compute values on this device (cpu, cuda:0 ...)")
     parser.add_argument("--theme", choices=THEMES, help="colours of the window")
     parser.add_argument("--fresh", action="store_true", help="start with default settings, keeping the stored ones")
@@ -53,5 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from viewer.gui.app import run_window
 
-    options = WindowOptions(device=args.device, theme=args.theme, fresh=args.fresh, new_window=args.new_window)
+    options = WindowOptions(
+        device=args.device,
+        theme=args.theme,
+        fresh=args.fresh,
+        new_window=args.new_window,
+        compare=tuple(args.compare) if args.compare else None,
+    )
     return int(run_window(args.files, options))

@@ -60,4 +60,4 @@ def tally_complex(
         kernel.place_exactly(tally, int(distance.max()) << scale, distance, places)
     if steps is not None:
         crossed = np.flatnonzero(np.signbit(left) != np.signbit(right))
-        tally_steps(tally, steps, crossed, room, histogram=kernel.asked.counts_steps)
+        tally_steps(kernel, tally, steps, crossed, room)

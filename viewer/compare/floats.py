@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float64]
 
 
+_FEW: Final = 32
+"""One element in so many is looked at by itself at hardly any cost."""
+
+_SLIGHTLY_MORE: Final = 1 + 2.0**-50
+
+
 @dataclass(slots=True)
 class Steps:
     """What steps of a dtype are counted from.
@@ -27,14 +34,17 @@ class Steps:
         As `SideReader.patterns` gives them.
     magnitude_bits
         As `SideReader.magnitude_bits`.
+    precision
+        Bits of the dtype's significand, the hidden one among them.
     """
 
     a: Array
     b: Array
     magnitude_bits: int
+    precision: int
 
     def chosen(self, mask: Array) -> Steps:
-        return Steps(self.a[mask], self.b[mask], self.magnitude_bits)
+        return Steps(self.a[mask], self.b[mask], self.magnitude_bits, self.precision)
 
 
 def tally_floats(
@@ -82,10 +92,60 @@ def tally_floats(
             _tally_signs(kernel, tally, a, b, steps, room)
             return
     wide = is_double and is_wide(difference, wide_a, wide_b)
+    largest = float(np.max(distance))
+    near = None
+    if unlike is not None and not kernel.asked.counts_steps:
+        near = near_zero(kernel, a, largest, steps, room)
+    parts = Parts(difference, wide_a, wide_b, wide)
     kernel.distances(
-        tally, distance, wide_a, wide_b, places, room, parts=Parts(difference, wide_a, wide_b, wide), total=total
+        tally,
+        distance,
+        wide_a,
+        wide_b,
+        places,
+        room,
+        parts=parts,
+        total=total,
+        largest=largest,
+        skip_relative=near is not None,
     )
-    _tally_signs(kernel, tally, a, b, steps, room, unlike)
+    if near is None or unlike is None:
+        _tally_signs(kernel, tally, a, b, steps, room, unlike)
+        return
+    tally.differ += unlike
+    if near.size:
+        some_a, some_b = a[near], b[near]
+        kernel.raise_relative(tally, distance[near], np.abs(wide_a[near]), np.abs(wide_b[near]))
+        crossed = np.flatnonzero(np.signbit(some_a) != np.signbit(some_b))
+        if steps is not None:
+            tally_steps(kernel, tally, steps.chosen(near), crossed, room)
+        tally.differ -= _tally_crossed(tally, some_a[crossed], some_b[crossed])
+
+
+def near_zero(kernel: Kernel, a: Array, largest: float, steps: Steps | None, room: Scratch) -> Array | None:
+    """The elements of a chunk, of which the largest |a - b| is `largest`, that are so near to zero that they can
+    change their sign, or raise a largest relative distance or number of steps; None where they may be many.
+
+    A sign changes only where |a| <= |a - b|. A relative distance r of b to a, below 1, is at most r / (1 - r) · 2**p
+    steps, since the step at b of a dtype with p bits is at least |b| / 2**p.
+    """
+    import numpy as np
+
+    least = kernel.bounds.least_relative
+    if steps is not None:
+        share = math.ldexp(kernel.bounds.steps, -steps.precision)
+        least = min(least, share / (1 + share))
+    if not least or not largest:
+        return None
+    limit = largest / least
+    magnitude, mask = room.array("magnitude", a.dtype.str[1:], a.size), room.array("mask", "?", a.size)
+    np.abs(a, out=magnitude)
+    # Rounded outwards to the dtype of a.
+    with np.errstate(over="ignore"):
+        np.less_equal(magnitude, np.nextafter(a.dtype.type(limit * _SLIGHTLY_MORE), a.dtype.type(np.inf)), out=mask)
+    if int(np.count_nonzero(mask)) * _FEW > a.size:
+        return None
+    return np.flatnonzero(mask)
 
 
 def tally_special(kernel: Kernel, tally: Tally, a: Floats, b: Floats, places: Places) -> npt.NDArray[np.bool_]:
@@ -173,20 +233,28 @@ def _tally_signs(
         np.less(crossed, 0, out=mask)
     else:
         np.not_equal(np.signbit(a), np.signbit(b), out=mask)
-    crossed = np.flatnonzero(mask)
+    places = np.flatnonzero(mask)
     if steps is not None:
-        tally_steps(tally, steps, crossed, room, histogram=kernel.asked.counts_steps)
-    if crossed.size:
-        left, right = a[crossed], b[crossed]
-        zero_a, zero_b = left == 0, right == 0
-        zeros = int(np.count_nonzero(zero_a & zero_b))
-        tally.zero_signs += zeros
-        tally.sign_flips += crossed.size - int(np.count_nonzero(zero_a | zero_b))
-        if unlike is not None:
-            tally.differ -= zeros
+        tally_steps(kernel, tally, steps, places, room)
+    zeros = _tally_crossed(tally, a[places], b[places])
+    if unlike is not None:
+        tally.differ -= zeros
 
 
-def tally_steps(tally: Tally, steps: Steps, crossed: Array, room: Scratch, *, histogram: bool) -> None:
+def _tally_crossed(tally: Tally, a: Array, b: Array) -> int:
+    """Count the sign flips among pairs of unequal signs, and the zeros of both signs; returns the latter."""
+    import numpy as np
+
+    if not a.size:
+        return 0
+    zero_a, zero_b = a == 0, b == 0
+    zeros = int(np.count_nonzero(zero_a & zero_b))
+    tally.zero_signs += zeros
+    tally.sign_flips += a.size - int(np.count_nonzero(zero_a | zero_b))
+    return zeros
+
+
+def tally_steps(kernel: Kernel, tally: Tally, steps: Steps, crossed: Array, room: Scratch) -> None:
     """Find how many steps of the dtype pairs are apart, at most and, where it is asked, by powers of two.
 
     Parameters
@@ -211,7 +279,8 @@ def tally_steps(tally: Tally, steps: Steps, crossed: Array, room: Scratch, *, hi
         unsigned[crossed] = left + right
     largest = int(unsigned.max())
     tally.max_ulp = max(tally.max_ulp, largest)
-    if not histogram:
+    kernel.bounds.steps = max(kernel.bounds.steps, largest)
+    if not kernel.asked.counts_steps:
         return
     if largest == 0:
         tally.ulp_counts[0] += size

@@ -25,9 +25,6 @@ _ROW: Final = 4096
 """Products that are added at a time. `numpy.dot` would hand longer ones to threads of its own, which are in the way
 of ours."""
 
-_FEW: Final = 32
-"""One element in so many is looked at by itself at no cost."""
-
 _SAFE: Final = 2.0**450
 """Numbers between this and its inverse can be squared and added in float64."""
 
@@ -41,6 +38,15 @@ class Bounds:
     rel: float = 0.0
     rel_to_a: float = 0.0
     rel_to_b: float = 0.0
+    steps: int = 0
+
+    @property
+    def least_relative(self) -> float:
+        """The relative distance, |a - b| / |a|, up to which an element raises none of the three.
+
+        With r = d / |a| below 1, d / |b| is at most r / (1 - r), and d / max(|a|, |b|) at most r.
+        """
+        return min(self.rel_to_a, self.rel_to_b / (1 + self.rel_to_b), self.rel, 1.0)
 
 
 class Kernel:
@@ -74,6 +80,8 @@ class Kernel:
         parts: Parts,
         exact: Array | None = None,
         total: float | None = None,
+        largest: float | None = None,
+        skip_relative: bool = False,
     ) -> None:
         """Add pairs of finite values.
 
@@ -87,13 +95,16 @@ class Kernel:
             What the squares are summed of.
         exact
             The distances as integers, where float64 may not hold them.
-        total
-            The sum of the distances, where it is known.
+        total, largest
+            The sum of the distances and the largest of them, where they are known.
+        skip_relative
+            Leave the relative distances to the caller.
         """
         import numpy as np
 
         tally.compared += distance.size
-        largest = float(np.max(distance))
+        if largest is None:
+            largest = float(np.max(distance))
         scale = parts.scale
         in_units = _sum_of(distance, largest) if total is None or not total < _LARGEST else fixed(total)
         tally.sum_abs += shifted(in_units, scale)
@@ -103,8 +114,8 @@ class Kernel:
         elif not scale and largest and largest >= self.bounds.max_abs:
             self.bounds.max_abs = max(self.bounds.max_abs, largest)
             self._place(tally, largest, distance, largest, places)
-        if largest:
-            self._relative(tally, distance, a, b, largest, room)
+        if largest and not skip_relative:
+            self._relative(tally, distance, a, b, room)
         if self._tolerance is not None and largest > self._tolerance.atol:
             with np.errstate(over="ignore"):
                 allowed = np.maximum(np.abs(a), np.abs(b)) * self._tolerance.rtol + self._tolerance.atol
@@ -138,46 +149,35 @@ class Kernel:
         else:
             tally.max_at = min(tally.max_at, at)
 
-    def _candidates(self, distance: Floats, a: Floats, largest: float, least: float, room: Scratch) -> Array:
-        """Where d / |a| may pass `least`: where |a| is small beside the largest d, or by d itself where many are."""
+    def _relative(self, tally: Tally, distance: Floats, a: Floats, b: Floats, room: Scratch) -> None:
+        """Raise the largest relative distances; only elements that could pass the largest so far are divided."""
         import numpy as np
 
-        size = distance.size
-        mask, scaled = room.array("mask", "?", size), room.array("scaled", "f8", size)
+        mask, scaled = room.array("mask", "?", distance.size), room.array("scaled", "f8", distance.size)
         np.abs(a, out=scaled)
-        if least:
-            np.less(scaled, largest / least, out=mask)
-            if np.count_nonzero(mask) * _FEW <= size:
-                return np.flatnonzero(mask)
-        np.multiply(scaled, least, out=scaled)
+        np.multiply(scaled, self.bounds.least_relative * _SLIGHTLY_LESS, out=scaled)
         np.greater(distance, scaled, out=mask)
-        return np.flatnonzero(mask)
+        found = np.flatnonzero(mask)
+        if found.size:
+            self.raise_relative(tally, distance[found], np.abs(a[found]), np.abs(b[found]))
 
-    def _relative(self, tally: Tally, distance: Floats, a: Floats, b: Floats, largest: float, room: Scratch) -> None:
-        """Raise the largest relative distances. Only elements that could pass the largest known so far are divided.
-
-        With r = d / |a| below 1, d / |b| is at most r / (1 - r), and d / max(|a|, |b|) at most r: one comparison
-        tells for all three.
-        """
+    def raise_relative(self, tally: Tally, distance: Floats, a: Floats, b: Floats) -> None:
+        """Raise the largest relative distances by those of some elements, of which `a` and `b` are the magnitudes."""
         import numpy as np
 
-        bounds = self.bounds
-        least = min(bounds.rel_to_a, bounds.rel_to_b / (1 + bounds.rel_to_b), bounds.rel, 1.0) * _SLIGHTLY_LESS
-        found = self._candidates(distance, a, largest, least, room)
-        if not found.size:
-            return
-        some, base_a, base_b = distance[found], np.abs(a[found]), np.abs(b[found])
+        bases = np.stack((a, b, np.maximum(a, b)))
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            for name, base in (("rel_to_a", base_a), ("rel_to_b", base_b), ("rel", np.maximum(base_a, base_b))):
-                quotients = some / base
-                if not base.all():  # nothing is relative to 0
-                    quotients = quotients[base > 0]
-                # A quotient beyond float64 (a denormal below) is its largest number, and never inf.
-                value = min(float(quotients.max(initial=0.0)), _LARGEST)
-                if value > getattr(tally, f"max_{name}"):
-                    setattr(tally, f"max_{name}", value)
-                if value > getattr(bounds, name):
-                    setattr(bounds, name, value)
+            quotients = distance / bases
+        if not bases.all():  # nothing is relative to 0
+            quotients[bases == 0] = 0.0
+        # A quotient beyond float64 (a denormal below) is its largest number, and never inf.
+        to_a, to_b, to_both = (min(value, _LARGEST) for value in quotients.max(axis=1).tolist())
+        tally.max_rel_to_a = max(tally.max_rel_to_a, to_a)
+        tally.max_rel_to_b = max(tally.max_rel_to_b, to_b)
+        tally.max_rel = max(tally.max_rel, to_both)
+        bounds = self.bounds
+        bounds.rel_to_a, bounds.rel_to_b = max(bounds.rel_to_a, to_a), max(bounds.rel_to_b, to_b)
+        bounds.rel = max(bounds.rel, to_both)
 
 
 _LARGEST: Final = 1.7976931348623157e308

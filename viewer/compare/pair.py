@@ -238,6 +238,7 @@ class PairComparer:
                 self.left.patterns(units_a, rooms.numbers[0]),
                 self.right.patterns(units_b, rooms.numbers[1]),
                 self.left.magnitude_bits,
+                self.left.precision,
             )
         forms = {self.left.form, self.right.form}
         if "complex" in forms:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["float", "int", "complex"]
 """float: float32 or float64. int: int64, or uint64 for that dtype. complex: pairs of float32 or float64."""
 
+PRECISION: Final = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+"""Of the dtypes that have more than 4 bits (`torch.finfo`); others are taken as if they had 8, which is safe."""
+
 BLOCK_NBYTES: Final = 1 << 20
 """Bytes of one block of one side: both sides, as numbers, stay in the caches."""
 
@@ -162,6 +165,11 @@ class SideReader:
         wide = scratch.array("patterns", "i4", units.size)
         np.copyto(wide, bits)
         return wide
+
+    @property
+    def precision(self) -> int:
+        """Bits of the significand of a float dtype, the hidden one among them."""
+        return PRECISION.get(self.name, 8)
 
     @property
     def magnitude_bits(self) -> int:

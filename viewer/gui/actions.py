@@ -35,6 +35,8 @@ class ActionSpec:
         True where it needs an open document.
     checkable
         True where it is switched on and off.
+    on_comparison
+        True where it needs a comparison in front, or works on one as on a document.
     """
 
     id: str
@@ -44,6 +46,7 @@ class ActionSpec:
     icon: str = ""
     on_document: bool = False
     checkable: bool = False
+    on_comparison: bool = False
 
 
 ACTIONS: Final = (
@@ -65,8 +68,10 @@ ACTIONS: Final = (
         "open_sample", "Open &sample", "Open a small training checkpoint that comes with the program", (), "sample"
     ),
     ActionSpec("clear_recent", "&Clear this list", "Forget the files that were opened lately"),
-    ActionSpec("reload", "&Reload", "Read the file again", (_Standard.Refresh, "F5"), "reload", True),
-    ActionSpec("close", "&Close tab", "Close this document", (_Standard.Close,), "close", True),
+    ActionSpec(
+        "reload", "&Reload", "Read the file again", (_Standard.Refresh, "F5"), "reload", True, on_comparison=True
+    ),
+    ActionSpec("close", "&Close tab", "Close this document", (_Standard.Close,), "close", True, on_comparison=True),
     ActionSpec("quit", "&Quit", "Close the window and end the engine", (_Standard.Quit, "Ctrl+Q")),
     ActionSpec("copy_name", "Copy &name", "Copy the name of the current row", (), "", True),
     ActionSpec("copy_path", "Copy &path", "Copy the path of the current row", ("Ctrl+Shift+C",), "copy", True),
@@ -107,9 +112,24 @@ ACTIONS: Final = (
     ActionSpec("zoom_out", "S&maller text", "Make all text smaller", (_Standard.ZoomOut,)),
     ActionSpec("zoom_reset", "Nor&mal text", "Give all text the desktop's size", ("Ctrl+0",)),
     ActionSpec("full_screen", "F&ull screen", "Fill the screen, or give it back", (_Standard.FullScreen, "F11")),
-    ActionSpec("next_tab", "Ne&xt tab", "Go to the tab on the right", ("Ctrl+PgDown", "Ctrl+Tab"), "", True),
     ActionSpec(
-        "previous_tab", "&Previous tab", "Go to the tab on the left", ("Ctrl+PgUp", "Ctrl+Shift+Tab"), "", True
+        "next_tab", "Ne&xt tab", "Go to the tab on the right", ("Ctrl+PgDown", "Ctrl+Tab"), "", True, False, True
+    ),
+    ActionSpec(
+        "previous_tab",
+        "&Previous tab",
+        "Go to the tab on the left",
+        ("Ctrl+PgUp", "Ctrl+Shift+Tab"),
+        "",
+        True,
+        False,
+        True,
+    ),
+    ActionSpec("compare", "&Compare…", "Compare two checkpoints, open or not", ("Ctrl+D",)),
+    ActionSpec("swap_sides", "&Swap sides", "Exchange left and right of the comparison", on_comparison=True),
+    ActionSpec("next_difference", "&Next difference", "Go to the next difference", ("F8",), on_comparison=True),
+    ActionSpec(
+        "previous_difference", "&Previous difference", "Go to the previous difference", ("F7",), on_comparison=True
     ),
     ActionSpec("shortcuts", "&Keyboard shortcuts", "List the keys", (_Standard.HelpContents, "F1")),
     ActionSpec("about", "&About Checkpoint Viewer", "Version and licence"),
@@ -122,6 +142,7 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
         "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
         "zoom_in", "zoom_out", "zoom_reset", "-", "full_screen", "next_tab", "previous_tab",
     ),
+    "&Compare": ("compare", "-", "swap_sides", "next_difference", "previous_difference"),
     "&Help": ("shortcuts", "about"),
 }  # fmt: skip
 """The menus: ids of actions, "-" for a line, and "name>" for a submenu."""

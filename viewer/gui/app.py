@@ -28,6 +28,8 @@ class Options(Protocol):
     def theme(self) -> str | None: ...
     @property
     def fresh(self) -> bool: ...
+    @property
+    def compare(self) -> tuple[os.PathLike[str], os.PathLike[str]] | None: ...
 
 
 def run_window(paths: Sequence[str | os.PathLike[str]], options: Options) -> int:
@@ -84,6 +86,8 @@ def _run_qt(paths: Sequence[str | os.PathLike[str]], options: Options, client: E
     window.painted.connect(window.preloader.ready_details)
     window.show()
     window.documents.open_paths(paths)
+    if options.compare is not None:
+        window.documents.compare_paths(*options.compare)
     try:
         return app.exec()
     finally:

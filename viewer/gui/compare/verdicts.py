@@ -1,0 +1,143 @@
+"""The words, glyphs and colours of verdicts, and which rows a chip stands for. Free of Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from viewer.compare.comparison import Comparison
+from viewer.compare.results import SAME_NUMBERS, Status
+from viewer.gui.format import format_count
+
+GLYPHS: Final = {
+    Status.IDENTICAL: "=",
+    Status.EQUAL: "≈",
+    Status.CLOSE: "≈",
+    Status.UNREAD: "…",
+    Status.CHANGED: "≠",
+    Status.DTYPE: "⇄",
+    Status.SHAPE: "⇄",
+    Status.KIND: "⇄",
+    Status.ADDED: "+",
+    Status.REMOVED: "−",
+}
+
+WORDS: Final = {
+    Status.IDENTICAL: "identical",
+    Status.EQUAL: "equal, other bits",
+    Status.CLOSE: "close",
+    Status.UNREAD: "not compared yet",
+    Status.CHANGED: "changed",
+    Status.DTYPE: "other dtype",
+    Status.SHAPE: "other shape",
+    Status.KIND: "other kind",
+    Status.ADDED: "only right",
+    Status.REMOVED: "only left",
+}
+
+TOKENS: Final = {
+    Status.IDENTICAL: "identical",
+    Status.EQUAL: "close",
+    Status.CLOSE: "close",
+    Status.UNREAD: "pending",
+    Status.CHANGED: "changed",
+    Status.DTYPE: "incompatible",
+    Status.SHAPE: "incompatible",
+    Status.KIND: "incompatible",
+    Status.ADDED: "added",
+    Status.REMOVED: "removed",
+}
+"""Names of colours in `viewer.gui.theme.Tokens`."""
+
+DIFFERENCES: Final = frozenset(Status) - SAME_NUMBERS - {Status.UNREAD}
+"""What the next difference may be: other numbers, another type, or one side alone."""
+
+_TOLD: Final = 2
+"""Verdicts that a row tells of what is inside it; the others are counted together."""
+_SHOWN_BY_VERDICT: Final = frozenset({"dtype", "shape", "kind", "value", "problem"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One way to narrow the tree.
+
+    Attributes
+    ----------
+    statuses
+        What it leaves; None for everything.
+    """
+
+    text: str
+    tip: str
+    statuses: frozenset[Status] | None
+
+
+CHIPS: Final = (
+    Chip("All", "Everything in either file", None),
+    Chip("Differences", "Whatever is not the same numbers on both sides", DIFFERENCES),
+    Chip("Changed", "The same type and shape, other values", frozenset({Status.CHANGED, Status.CLOSE})),
+    Chip("Only left", "What the right file does not have", frozenset({Status.REMOVED})),
+    Chip("Only right", "What the left file does not have", frozenset({Status.ADDED})),
+    Chip(
+        "Type or shape",
+        "Another dtype, shape or kind of thing",
+        frozenset({Status.DTYPE, Status.SHAPE, Status.KIND}),
+    ),
+)
+
+
+def chip_count(chip: Chip, totals: tuple[int, ...]) -> int:
+    """How many counted rows a chip leaves."""
+    return sum(
+        total for status, total in enumerate(totals) if chip.statuses is None or Status(status) in chip.statuses
+    )
+
+
+def shown_status(comparison: Comparison, row: int) -> Status:
+    """The row's own verdict, or the one that matters most of what is inside it."""
+    return comparison.worst_below(row) if comparison.rows.n_children[row] else comparison.status(row)
+
+
+def verdict_text(comparison: Comparison, row: int) -> str:
+    """Glyph and words: "≠ changed", "≠ 12 changed · 1 only left", "… not compared yet (same checksum)"."""
+    status = shown_status(comparison, row)
+    counts = comparison.counts_below(row)
+    if comparison.rows.n_children[row] and sum(counts) > counts[status]:
+        words = _summed(counts)
+    elif comparison.rows.n_children[row] and counts[status] > 1 and status != Status.IDENTICAL:
+        words = f"{format_count(counts[status])} {WORDS[status]}"
+    else:
+        words = _own_words(comparison, row, status)
+    return f"{GLYPHS[status]} {words}"
+
+
+def _own_words(comparison: Comparison, row: int, status: Status) -> str:
+    result = comparison.results.get(row)
+    words = WORDS[status]
+    if status == Status.UNREAD:
+        if result is not None:
+            words = "cannot be compared"
+        elif comparison.rows.same_checksum[row]:
+            words += " (same checksum)"
+    elif status == Status.DTYPE and result is not None and result.measures is not None:
+        measures = result.measures
+        if not measures.differ:
+            words += ", same numbers"
+        elif measures.rounded_to_b:
+            words += ", right is left rounded"
+        elif measures.rounded_to_a:
+            words += ", left is right rounded"
+    elif status == Status.KIND and comparison.verdicts(row)[1]:
+        words += ", same values"
+    others = [note.aspect.replace("_", " ") for note in comparison.notes(row) if note.aspect not in _SHOWN_BY_VERDICT]
+    return f"{words} · other {', '.join(others)}" if others else words
+
+
+def _summed(counts: tuple[int, ...]) -> str:
+    """The differences among counts by status, those that a person wants to see most first."""
+    found = [status for status in reversed(Status) if counts[status] and status not in SAME_NUMBERS]
+    if not found:
+        return f"{format_count(counts[Status.EQUAL])} {WORDS[Status.EQUAL]}"
+    told = [f"{format_count(counts[status])} {WORDS[status]}" for status in found[:_TOLD]]
+    rest = sum(counts[status] for status in found[_TOLD:])
+    return " · ".join([*told, f"{format_count(rest)} more"] if rest else told)
