@@ -14,7 +14,8 @@ import torch
 from tests.engine.recorder import Recorder
 from viewer.checkpoint.document import Checkpoint
 from viewer.compare.comparison import Comparison
-from viewer.compare.results import CompareOptions, Overview, PairDetails, RenameRule, Status, Structure, ValueBatch
+from viewer.compare.pair_details import PairDetails
+from viewer.compare.results import CompareOptions, Overview, RenameRule, Status, Structure, ValueBatch
 from viewer.engine.client import EngineClient
 from viewer.engine.in_process import run_request
 from viewer.engine.protocol import Compare, ComparePair, CompareStructure, OpenFile

@@ -12,7 +12,8 @@ from viewer.cli.progress import run_with_bar
 
 if TYPE_CHECKING:
     from viewer.compare.comparison import Comparison
-    from viewer.compare.results import CompareOptions, ElementDifference
+    from viewer.compare.pair_details import ElementDifference
+    from viewer.compare.results import CompareOptions
 
 EXIT_DIFFERENT = 1
 

@@ -10,7 +10,8 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorRef
 from viewer.compare.largest import Largest, chunk_distance
 from viewer.compare.pair import PIECE, PairComparer, Rooms
-from viewer.compare.results import ChangeProfile, PairDetails, Tolerance
+from viewer.compare.pair_details import ChangeProfile, PairDetails
+from viewer.compare.results import Tolerance
 from viewer.compare.tally import Tally
 from viewer.compare.values import Crew, tensor_at_node
 from viewer.errors import ViewerError

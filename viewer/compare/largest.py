@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from viewer.compare.comparison import Comparison
 from viewer.compare.pair import PIECE, PairComparer, Rooms
+from viewer.compare.pair_details import ElementDifference
 from viewer.compare.pairs import SideReader
-from viewer.compare.results import ElementDifference
 from viewer.compare.values import tensor_at_node
 from viewer.errors import FileChanged, ViewerError
 from viewer.formats.storage_bytes import StorageReader

@@ -24,6 +24,7 @@ MODULES: Final = (
     "viewer.checkpoint.tensors",
     "viewer.checks.results",
     "viewer.compare.options",
+    "viewer.compare.pair_details",
     "viewer.compare.results",
     "viewer.engine.export_requests",
     "viewer.engine.faults",

@@ -28,7 +28,8 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison, status_name
-from viewer.compare.results import ElementDifference, Measures, Status
+from viewer.compare.pair_details import ElementDifference
+from viewer.compare.results import Measures, Status
 from viewer.compare.task import difference_of_scalars
 from viewer.report.json_values import json_list, json_object, json_string, json_value
 

@@ -9,7 +9,8 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison, status_name
-from viewer.compare.results import SAME_NUMBERS, ElementDifference, Status
+from viewer.compare.pair_details import ElementDifference
+from viewer.compare.results import SAME_NUMBERS, Status
 from viewer.compare.task import difference_of_scalars
 from viewer.report.wording import (
     display_width,

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison
-from viewer.compare.results import PairDetails
+from viewer.compare.pair_details import PairDetails
 from viewer.engine.protocol import ComparePair
 from viewer.errors import Cancelled, ViewerError
 from viewer.gui.compare.measures import LARGEST, SIDES, difference_facts, largest_rows, side_rows

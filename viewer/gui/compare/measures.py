@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from viewer.compare.comparison import Comparison
-from viewer.compare.results import ElementDifference, Measures
+from viewer.compare.pair_details import ElementDifference
+from viewer.compare.results import Measures
 from viewer.gui.compare.cells import side_text
 from viewer.gui.compare.verdicts import verdict_text
 from viewer.gui.details.cell import Cell

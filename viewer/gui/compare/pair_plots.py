@@ -7,7 +7,7 @@ from typing import Final
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from viewer.compare.results import PairDetails
+from viewer.compare.pair_details import PairDetails
 from viewer.gui.details.bins import Bins
 from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
