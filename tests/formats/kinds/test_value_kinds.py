@@ -228,14 +228,14 @@ def test_that_a_tensor_may_be_a_key(tmp_path: Path) -> None:
 
 def test_that_a_whole_module_is_a_tree_of_modules(tmp_path: Path) -> None:
     module = torch.nn.Sequential(collections.OrderedDict(conv=torch.nn.Conv2d(1, 2, 3), norm=torch.nn.BatchNorm2d(2)))
-    module.register_forward_pre_hook(hook)
+    handle = module.register_forward_pre_hook(hook)
     module.norm.eval()
     checkpoint = opened(tmp_path, {"model": module})
     shown = rows(checkpoint)
     assert shown["model"][:2] == ("OBJECT", "torch.nn.modules.container.Sequential")
     assert shown["model/_modules/conv"][1] == "torch.nn.modules.conv.Conv2d"
     assert (shown["model/training"][2], shown["model/_modules/norm/training"][2]) == (True, False)
-    assert shown["model/_forward_pre_hooks[0]"] == ("REFERENCE", "name", f"{__name__}.hook")
+    assert shown[f"model/_forward_pre_hooks[{handle.id}]"] == ("REFERENCE", "name", f"{__name__}.hook")
     for name, parameter in module.named_parameters():
         part, _, last = name.partition(".")
         assert_reads_as(checkpoint, f"model/_modules/{part}/_parameters/{last}", parameter)
