@@ -39,6 +39,14 @@ from viewer.task import run
 import numpy
 """
 
+# The processes that help count too, each as if it were as large as the largest.
+_WITH_HELPERS = """
+import os
+alone = peak
+def peak():
+    return alone() + os.cpu_count() * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+"""
+
 _OURS = "run(run_compare(open_checkpoint(sys.argv[1]), open_checkpoint(sys.argv[2])))"
 
 _TORCH = """
@@ -63,7 +71,9 @@ def measure(nbytes: int = 2 << 30, runs: int = RUNS) -> list[Figure]:
         shutil.copyfile(a, copy)
         ours, theirs = alternate(runs, lambda: fresh_run(_OPEN, _OURS, a, copy), lambda: _cmp(a, copy))
         different, torch_way = alternate(
-            runs, lambda: fresh_run(_OPEN, _OURS, a, b), lambda: fresh_run("import torch", _TORCH, a, b)
+            runs,
+            lambda: fresh_run(_OPEN + _WITH_HELPERS, _OURS, a, b),
+            lambda: fresh_run("import torch", _TORCH, a, b),
         )
         many, other = folder / "many.pt", folder / "other.pt"
         many_tensors(many, 40_000)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorRef
+from viewer.compare.crew import Crew
 from viewer.compare.largest import Largest, chunk_distance
 from viewer.compare.pair import PIECE, PairComparer, Rooms
 from viewer.compare.pair_details import ChangeProfile, PairDetails
 from viewer.compare.results import Tolerance
 from viewer.compare.tally import Tally
-from viewer.compare.values import Crew, tensor_at_node
+from viewer.compare.values import tensor_at_node
 from viewer.errors import ViewerError
 from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task

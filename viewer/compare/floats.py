@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from viewer.compare.kernels import Kernel, Parts, Places, is_wide
+from viewer.compare.kernels import Kernel, Parts, Places, dot, is_wide
 from viewer.compare.tally import ULP_BINS, Tally
+from viewer.tensors.exact import fixed, fixed_square
 from viewer.tensors.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -92,30 +93,53 @@ def tally_floats(
             _tally_signs(kernel, tally, a, b, steps, room)
             return
     wide = is_double and is_wide(difference, wide_a, wide_b)
-    largest = float(np.max(distance))
-    near = None
-    if unlike is not None and not kernel.asked.counts_steps:
-        near = near_zero(kernel, a, largest, steps, room)
-    parts = Parts(difference, wide_a, wide_b, wide)
     kernel.distances(
-        tally,
-        distance,
-        wide_a,
-        wide_b,
-        places,
-        room,
-        parts=parts,
-        total=total,
-        largest=largest,
-        skip_relative=near is not None,
+        tally, distance, wide_a, wide_b, places, room, parts=Parts(difference, wide_a, wide_b, wide), total=total
     )
-    if near is None or unlike is None:
-        _tally_signs(kernel, tally, a, b, steps, room, unlike)
+    _tally_signs(kernel, tally, a, b, steps, room, unlike)
+
+
+def tally_singles(
+    kernel: Kernel,
+    tally: Tally,
+    a: Array,
+    b: Array,
+    steps: Steps | None,
+    places: Places,
+    room: Scratch,
+    unlike: int,
+) -> None:
+    """As `tally_floats`, for float32 numbers of one dtype in both: the path that large models take.
+
+    It touches as little memory as it can, and leaves a chunk with NaN, with infinities, or with many numbers near to
+    zero to `tally_floats`.
+    """
+    import numpy as np
+
+    wide, apart = room.array("wide_a", "f8", a.size), room.array("difference", "f8", a.size)
+    np.copyto(wide, a)
+    np.copyto(apart, b)
+    np.subtract(apart, wide, out=apart)
+    squares_a, crosses, squares = (dot(left, right) for left, right in ((wide, wide), (wide, apart), (apart, apart)))
+    squares_b = squares_a + 2 * crosses + squares  # b is a + (b - a)
+    np.abs(apart, out=apart)
+    total, largest = float(np.add.reduce(apart)), float(np.max(apart))
+    # Cancellation costs squares_b some four times the rounding of squares_a at this bound.
+    near = near_zero(kernel, a, largest, steps, room) if total < math.inf and squares_b >= squares_a / 4 else None
+    if near is None:
+        tally_floats(kernel, tally, a, b, steps, places, room, unlike=unlike)
         return
+    tally.compared += a.size
+    tally.sum_abs += fixed(total)
+    tally.squares += fixed_square(squares)
+    tally.squares_a += fixed_square(squares_a)
+    tally.squares_b += fixed_square(squares_b)
+    tally.products += fixed_square(squares_a + crosses)
+    kernel.place(tally, largest, apart, places)
     tally.differ += unlike
     if near.size:
         some_a, some_b = a[near], b[near]
-        kernel.raise_relative(tally, distance[near], np.abs(wide_a[near]), np.abs(wide_b[near]))
+        kernel.raise_relative(tally, apart[near], *(np.abs(some.astype(np.float64)) for some in (some_a, some_b)))
         crossed = np.flatnonzero(np.signbit(some_a) != np.signbit(some_b))
         if steps is not None:
             tally_steps(kernel, tally, steps.chosen(near), crossed, room)
@@ -143,9 +167,8 @@ def near_zero(kernel: Kernel, a: Array, largest: float, steps: Steps | None, roo
     # Rounded outwards to the dtype of a.
     with np.errstate(over="ignore"):
         np.less_equal(magnitude, np.nextafter(a.dtype.type(limit * _SLIGHTLY_MORE), a.dtype.type(np.inf)), out=mask)
-    if int(np.count_nonzero(mask)) * _FEW > a.size:
-        return None
-    return np.flatnonzero(mask)
+    found = np.flatnonzero(mask)
+    return None if found.size * _FEW > a.size else found
 
 
 def tally_special(kernel: Kernel, tally: Tally, a: Floats, b: Floats, places: Places) -> npt.NDArray[np.bool_]:

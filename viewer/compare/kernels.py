@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-_ROW: Final = 4096
-"""Products that are added at a time. `numpy.dot` would hand longer ones to threads of its own, which are in the way
-of ours."""
+_ROW: Final = 8192
+"""Products that are added at a time. OpenBLAS hands more than 10,000 to threads of its own (`interface/dot.c`), which
+are in the way of ours, and its matrix products wait for each other's buffers."""
 
 _SAFE: Final = 2.0**450
 """Numbers between this and its inverse can be squared and added in float64."""
@@ -57,7 +57,7 @@ class Kernel:
     ) -> None:
         self.asked = asked
         self.bounds = Bounds()
-        self._tolerance = tolerance
+        self.tolerance = tolerance
         self._flat_index = flat_index
         self.is_logical = logical
 
@@ -80,8 +80,6 @@ class Kernel:
         parts: Parts,
         exact: Array | None = None,
         total: float | None = None,
-        largest: float | None = None,
-        skip_relative: bool = False,
     ) -> None:
         """Add pairs of finite values.
 
@@ -95,30 +93,26 @@ class Kernel:
             What the squares are summed of.
         exact
             The distances as integers, where float64 may not hold them.
-        total, largest
-            The sum of the distances and the largest of them, where they are known.
-        skip_relative
-            Leave the relative distances to the caller.
+        total
+            The sum of the distances, where it is known.
         """
         import numpy as np
 
         tally.compared += distance.size
-        if largest is None:
-            largest = float(np.max(distance))
+        largest = float(np.max(distance))
         scale = parts.scale
         in_units = _sum_of(distance, largest) if total is None or not total < _LARGEST else fixed(total)
         tally.sum_abs += shifted(in_units, scale)
         self._squares(tally, parts)
         if exact is not None:
             self.place_exactly(tally, int(exact.max()), exact, places)
-        elif not scale and largest and largest >= self.bounds.max_abs:
-            self.bounds.max_abs = max(self.bounds.max_abs, largest)
-            self._place(tally, largest, distance, largest, places)
-        if largest and not skip_relative:
+        elif not scale:
+            self.place(tally, largest, distance, places)
+        if largest:
             self._relative(tally, distance, a, b, room)
-        if self._tolerance is not None and largest > self._tolerance.atol:
+        if self.tolerance is not None and largest > self.tolerance.atol:
             with np.errstate(over="ignore"):
-                allowed = np.maximum(np.abs(a), np.abs(b)) * self._tolerance.rtol + self._tolerance.atol
+                allowed = np.maximum(np.abs(a), np.abs(b)) * self.tolerance.rtol + self.tolerance.atol
             tally.outside += int(np.count_nonzero(distance > allowed))
 
     def _squares(self, tally: Tally, parts: Parts) -> None:
@@ -127,6 +121,12 @@ class Kernel:
         tally.squares_a += shifted(product_sum(parts.a, parts.a, wide), bits)
         tally.squares_b += shifted(product_sum(parts.b, parts.b, wide), bits)
         tally.products += shifted(product_sum(parts.a, parts.b, wide), bits)
+
+    def place(self, tally: Tally, largest: float, distance: Floats, places: Places) -> None:
+        """Place the largest distance of a chunk."""
+        if largest and largest >= self.bounds.max_abs:
+            self.bounds.max_abs = max(self.bounds.max_abs, largest)
+            self._place(tally, largest, distance, largest, places)
 
     def place_exactly(self, tally: Tally, largest: int, distance: Array, places: Places) -> None:
         """Place a largest distance that is an exact integer."""
@@ -238,7 +238,7 @@ def _sum_of(distance: Floats, largest: float) -> int:
 def product_sum(left: Floats, right: Floats, wide: bool) -> int:
     """The sum of products, in units of 2**-2252."""
     if not wide:
-        return fixed_square(_dot(left, right))
+        return fixed_square(dot(left, right))
     import numpy as np
 
     scale = 0
@@ -248,17 +248,21 @@ def product_sum(left: Floats, right: Floats, wide: bool) -> int:
         scale += exponent
         # In two steps, since 2**1074 is no float64.
         both.append(np.ldexp(np.ldexp(values, -(exponent // 2)), -(exponent - exponent // 2)))
-    return shifted(fixed_square(_dot(*both)), scale)
+    return shifted(fixed_square(dot(*both)), scale)
 
 
-def _dot(left: Floats, right: Floats) -> float:
+def dot(left: Floats, right: Floats) -> float:
+    """The sum of products in float64."""
     import numpy as np
 
     full = left.size - left.size % _ROW
     total = 0.0
     if full:
-        rows = np.matmul(left[:full].reshape(-1, 1, _ROW), right[:full].reshape(-1, _ROW, 1))
-        total = float(rows.sum())
+        rows_a, rows_b = left[:full].reshape(-1, _ROW), right[:full].reshape(-1, _ROW)
+        if hasattr(np, "vecdot"):  # numpy 2
+            total = float(np.vecdot(rows_a, rows_b).sum())
+        else:
+            total = math.fsum(float(np.dot(row_a, row_b)) for row_a, row_b in zip(rows_a, rows_b, strict=True))
     if full < left.size:
         total += float(np.dot(left[full:], right[full:]))
     return total

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorRef
 from viewer.compare.complexes import tally_complex
-from viewer.compare.floats import Steps, tally_floats
+from viewer.compare.floats import Steps, tally_floats, tally_singles
 from viewer.compare.integers import tally_integer_float, tally_integers
 from viewer.compare.kernels import Kernel, Places, product_sum
 from viewer.compare.pairs import PairWalk, SideReader
@@ -16,6 +18,7 @@ from viewer.compare.rounding import can_round, unlike_rounded
 from viewer.compare.tally import Asked, Tally, measures_of
 from viewer.formats.storage_bytes import StorageReader
 from viewer.tensors.scratch import Scratch
+from viewer.tensors.workers import WORKERS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,6 +31,14 @@ PIECE: Final = 1 << 16
 
 _PROBE: Final = 512
 """Elements that are compared first: where all differ, the rest need not be looked at."""
+
+
+_FIRST_PIECE: Final = 1 << 12
+"""The first of a tensor is smaller: while nothing is known of the largest relative distances, each element counts."""
+
+_COMPUTING: Final = threading.Semaphore(max(1, WORKERS // 2))
+"""Held while a block is computed. A block is some hundred short numpy calls, and after each the interpreter is asked
+for: two threads that compute spend more on handing it to each other than they gain."""
 
 
 class Rooms:
@@ -54,6 +65,7 @@ class PairComparer:
         self.left, self.right = SideReader(*a), SideReader(*b)
         name_a, name_b = self.left.name, self.right.name
         self.same_dtype = name_a == name_b
+        self.tolerance = tolerance
         form_a, form_b = self.left.form, self.right.form
         quantized = self.left.quantizer is not None or self.right.quantizer is not None
         self._same_scale = not quantized or self._quantizers_agree()
@@ -69,6 +81,14 @@ class PairComparer:
             rounds_to_b=real and not quantized and can_round(name_a, name_b),
             rounds_to_a=real and not quantized and can_round(name_b, name_a),
             counts_steps=count_steps,
+        )
+        self._is_plain = (
+            self.same_dtype
+            and not quantized
+            and form_a == "float"
+            and name_a != "float64"
+            and tolerance is None
+            and not count_steps
         )
         in_order = self.walk.order_a is None or self.walk.order_a.is_logical
         self._kernel = Kernel(self.asked, tolerance, self.walk.flat_index, in_order)
@@ -104,8 +124,6 @@ class PairComparer:
         norms_only
             The block is known to have the same bits on both sides: only its norms are wanted.
         """
-        import numpy as np
-
         units_a, units_b = self.walk.read(start, rooms.sides)
         tally = Tally()
         if norms_only:
@@ -114,10 +132,19 @@ class PairComparer:
         same = self._bits_tell and _same_bytes(units_a, units_b)
         if same and not self._may_be_special(units_a):
             return None
+        with _COMPUTING:
+            self._tally_units(tally, units_a, units_b, start, rooms, same=same)
+        return tally
+
+    def _tally_units(
+        self, tally: Tally, units_a: Array, units_b: Array, start: int, rooms: Rooms, *, same: bool
+    ) -> None:
+        """Tally a block piece by piece; `same` where both sides have the same bits."""
+        import numpy as np
+
         per, per_b = self.left.units, self.right.units
         size = units_a.size // per
-        for at in range(0, size, PIECE):
-            count = min(PIECE, size - at)
+        for at, count in _pieces(size, first=not self._kernel.bounds.rel):
             piece_a = units_a[at * per : (at + count) * per]
             piece_b = units_b[at * per_b : (at + count) * per_b]
             places = Places(start + at)
@@ -131,7 +158,6 @@ class PairComparer:
                 unlike = int(np.count_nonzero(mask if per == 1 else mask.reshape(-1, per).any(axis=1)))
                 tally.differ_bits += unlike
             self._tally_numbers(tally, piece_a, piece_b, places, rooms, unlike if self._same_scale else None)
-        return tally
 
     def add(self, start: int, tally: Tally | None) -> None:
         """Take in a block's tally; blocks come in order."""
@@ -150,6 +176,11 @@ class PairComparer:
         self._total.squares_a += tally.squares_a
         self._total.squares_b += tally.squares_b
         self._total.products += tally.products
+
+    @property
+    def differs(self) -> bool:
+        """Whether a block has been added that differs."""
+        return self._total.differ > 0 or self._total.differ_bits > 0
 
     @property
     def needs_norms(self) -> bool:
@@ -245,6 +276,8 @@ class PairComparer:
             tally_complex(kernel, tally, self.as_form(a, self.left), self.as_form(b, self.right), steps, places, room)
         elif forms == {"int"}:
             tally_integers(kernel, tally, a, b, places, room)
+        elif self._is_plain and unlike is not None:
+            tally_singles(kernel, tally, a, b, steps, places, room, unlike)
         elif forms == {"float"}:
             tally_floats(kernel, tally, a, b, steps, places, room, unlike=unlike)
         else:
@@ -253,6 +286,15 @@ class PairComparer:
             tally.unlike_b += unlike_rounded(a, self.right.name, b)
         if self.asked.rounds_to_a:
             tally.unlike_a += unlike_rounded(b, self.left.name, a)
+
+
+def _pieces(size: int, *, first: bool) -> Iterator[tuple[int, int]]:
+    """Start and length of the pieces of a block."""
+    at = min(_FIRST_PIECE, size) if first else 0
+    if at:
+        yield 0, at
+    for start in range(at, size, PIECE):
+        yield start, min(PIECE, size - start)
 
 
 def _words(units: Array) -> Array:

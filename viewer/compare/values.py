@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Final, TypeVar
+from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag, TensorRef
+from viewer.compare.crew import Crew
 from viewer.compare.pair import PairComparer, Rooms
 from viewer.compare.results import CompareOptions, PairResult, Rows, Status, Tolerance, ValueBatch
 from viewer.compare.small import SmallPairs
@@ -21,7 +19,7 @@ from viewer.compare.tolerance import preset
 from viewer.errors import FileChanged, ViewerError
 from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task
-from viewer.tensors.workers import WORKERS, Spares
+from viewer.tensors.workers import WORKERS
 
 _LARGE: Final = 8 << 20
 """Bytes of both sides from which a pair is spread over the threads."""
@@ -29,8 +27,11 @@ _LARGE: Final = 8 << 20
 _BATCH: Final = 256
 """Small pairs of one job, at most."""
 
-_IN_FLIGHT: Final = 2
-"""Jobs per thread under way or done ahead."""
+_RUN: Final = 4
+"""Blocks of one job: some milliseconds, after which a task can be stopped."""
+
+_HELP_FROM: Final = 256 << 20
+"""Bytes of both sides from which processes may help: they take a fifth of a second to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ def compare_values_task(
     total = sum(pair.nbytes for pair in pairs)
     done = 0
     yield Progress(0, total)
-    with StorageReader(a) as reader_a, StorageReader(b) as reader_b, Crew(workers) as crew:
+    sides = (a, b) if total >= _HELP_FROM else None
+    with StorageReader(a) as reader_a, StorageReader(b) as reader_b, Crew(workers, sides) as crew:
 
         def open_pair(pair: ValuePair) -> PairComparer:
             left, right = tensor_at_node(a, pair.node_a), tensor_at_node(b, pair.node_b)
@@ -199,18 +201,29 @@ def unread(row: int, error: ViewerError) -> PairResult:
 def _large_pair(
     crew: Crew, open_pair: Callable[[ValuePair], PairComparer], pair: ValuePair
 ) -> Generator[int | PairResult, None, None]:
-    """One pair by all threads: yields bytes done, and the result at last."""
+    """One pair by all workers: yields bytes done, and the result at last."""
     try:
         comparer = open_pair(pair)
         walk = comparer.walk
         done = 0
-        for start, tally in crew.answers(lambda at: _block(crew, comparer, at), walk.starts):
-            comparer.add(start, tally)
-            done += walk.nbytes_of(start)
+
+        def tallies(starts: Sequence[int]) -> list[Tally | None]:
+            return crew.tallies(comparer, pair.row, starts)
+
+        def norms(starts: Sequence[int]) -> list[Tally | None]:
+            return crew.tallies(comparer, pair.row, starts, norms_only=True)
+
+        for starts, found in zip(_runs(walk.starts), crew.answers(tallies, _runs(walk.starts)), strict=True):
+            for start, tally in zip(starts, found, strict=True):
+                comparer.add(start, tally)
+                done += walk.nbytes_of(start)
+            if comparer.differs:
+                crew.want_help()
             yield done
         if comparer.needs_norms:
-            for _, norms in crew.answers(lambda at: _block(crew, comparer, at, norms_only=True), comparer.skipped):
-                comparer.add_norms(norms)
+            for found in crew.answers(norms, _runs(comparer.skipped)):
+                for tally in found:
+                    comparer.add_norms(tally)
                 yield done
         yield comparer.result(pair.row)
     except FileChanged:
@@ -219,46 +232,7 @@ def _large_pair(
         yield unread(pair.row, error)
 
 
-def _block(crew: Crew, comparer: PairComparer, start: int, *, norms_only: bool = False) -> tuple[int, Tally | None]:
-    with crew.rooms.one() as rooms:
-        return start, comparer.tally_block(start, rooms, norms_only=norms_only)
-
-
-Job = TypeVar("Job")
-Answer = TypeVar("Answer")
-
-
-class Crew:
-    """The threads of one comparison. Not `viewer.tensors.workers`: that imports torch, and starts threads per tensor,
-    which a checkpoint of forty thousand small ones would notice."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = max(workers, 1)
-        self._pool = ThreadPoolExecutor(self._workers, "compare") if self._workers > 1 else None
-        self.rooms: Spares[Rooms] = Spares(Rooms)
-
-    def __enter__(self) -> Crew:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def answers(self, work: Callable[[Job], Answer], jobs: Iterable[Job]) -> Generator[Answer, None, None]:
-        """`work(job)` for every job, in their order. Closing it drops the jobs that have not begun."""
-        if self._pool is None:
-            yield from map(work, jobs)
-            return
-        queue = iter(jobs)
-        under_way: deque[Future[Answer]] = deque(
-            self._pool.submit(work, job) for job in islice(queue, self._workers * _IN_FLIGHT)
-        )
-        try:
-            while under_way:
-                answer = under_way.popleft().result()
-                for job in islice(queue, 1):
-                    under_way.append(self._pool.submit(work, job))
-                yield answer
-        finally:
-            for future in under_way:
-                future.cancel()
+def _runs(starts: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Blocks in groups of a few, which are one job."""
+    for at in range(0, len(starts), _RUN):
+        yield starts[at : at + _RUN]
