@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+from typing import TypeAlias
 
 import psutil
 import pytest
@@ -18,6 +18,18 @@ from viewer.compare.options import CompareOptions, Tolerance
 from viewer.compare.task import run_compare
 from viewer.errors import FileChanged
 from viewer.task import run
+
+Children: TypeAlias = frozenset[psutil.Process]
+
+
+@pytest.fixture
+def others() -> Children:
+    """Processes of the test run itself, such as its virtual screen."""
+    return frozenset(psutil.Process().children())
+
+
+def started_since(others: Children) -> list[psutil.Process]:
+    return [process for process in psutil.Process().children() if process not in others]
 
 
 @pytest.fixture
@@ -44,7 +56,7 @@ def helped(files: tuple[Path, Path], options: CompareOptions | None = None) -> C
     "options", [CompareOptions(), CompareOptions(tolerance=Tolerance(0.0, 0.5)), CompareOptions(count_steps=True)]
 )
 def test_that_helpers_find_what_threads_find(
-    files: tuple[Path, Path], options: CompareOptions, monkeypatch: pytest.MonkeyPatch
+    files: tuple[Path, Path], others: Children, options: CompareOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = helped(files, options)
     monkeypatch.setattr(values, "_HELP_FROM", 0)
@@ -57,8 +69,8 @@ def test_that_helpers_find_what_threads_find(
 
     def want_help(crew: Crew) -> None:
         start(crew)
-        while crew._starting and any(thread.is_alive() for thread in crew._starting):
-            time.sleep(0.01)
+        for thread in crew._starting:
+            thread.join()
 
     start = Crew.want_help
     monkeypatch.setattr(Helper, "tallies", counted)
@@ -67,10 +79,12 @@ def test_that_helpers_find_what_threads_find(
     assert used
     assert together.results == alone.results
     assert together.overview == alone.overview
-    assert psutil.Process().children() == []
+    assert started_since(others) == []
 
 
-def test_that_helpers_that_end_are_done_without(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_helpers_that_end_are_done_without(
+    files: tuple[Path, Path], others: Children, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = helped(files)
     monkeypatch.setattr(values, "_HELP_FROM", 0)
     ready = Helper.wait_until_ready
@@ -81,22 +95,20 @@ def test_that_helpers_that_end_are_done_without(files: tuple[Path, Path], monkey
 
     monkeypatch.setattr(Helper, "wait_until_ready", ends_at_once)
     assert helped(files).results == alone.results
-    assert psutil.Process().children() == []
+    assert started_since(others) == []
 
 
 def test_that_a_stopped_comparison_leaves_no_helper(
-    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    files: tuple[Path, Path], others: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(values, "_HELP_FROM", 0)
     task = run_compare(*map(open_checkpoint, files))
     for progress in task:
-        if psutil.Process().children():
+        if started_since(others):
             assert progress.total
             break
-    started = time.monotonic()
     task.close()
-    assert time.monotonic() - started < 2
-    assert psutil.Process().children() == []
+    assert started_since(others) == []
 
 
 def test_that_a_helper_tells_of_a_changed_file(files: tuple[Path, Path]) -> None:

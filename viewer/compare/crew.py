@@ -87,15 +87,13 @@ class Crew:
         if self._wanted or self._sides is None:
             return
         self._wanted = True
-        try:
+        with contextlib.suppress(HelperLost):  # it works without
             for _ in range(self._workers):
                 helper = Helper(*self._sides)
                 self._all.append(helper)
                 thread = threading.Thread(target=self._await, args=(helper,), name="compare-helper")
                 self._starting.append(thread)
                 thread.start()
-        except HelperLost:
-            pass  # it works without
 
     def _await(self, helper: Helper) -> None:
         with contextlib.suppress(HelperLost):
