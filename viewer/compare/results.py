@@ -9,13 +9,14 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from viewer.checkpoint.nodes import Key
 from viewer.compare.options import WHOLE_FILES, CompareOptions, RenameRule, Tolerance
 from viewer.tensors.results import Number
 
 __all__ = [
+    "GLYPHS",
     "SAME_NUMBERS",
     "STATUS_NAMES",
     "WHOLE_FILES",
@@ -58,6 +59,20 @@ class Status(IntEnum):
 
 
 STATUS_NAMES: tuple[str, ...] = tuple(status.name.lower() for status in Status)
+
+GLYPHS: Final[dict[Status, str]] = {
+    Status.IDENTICAL: "=",
+    Status.EQUAL: "≈",
+    Status.CLOSE: "≈",
+    Status.UNREAD: "…",
+    Status.CHANGED: "≠",
+    Status.DTYPE: "⇄",
+    Status.SHAPE: "⇄",
+    Status.KIND: "⇄",
+    Status.ADDED: "+",
+    Status.REMOVED: "−",
+}
+"""The sign of each verdict, in text, pages and the window: colour is never the only one."""
 
 SAME_NUMBERS = frozenset({Status.IDENTICAL, Status.EQUAL})
 

@@ -226,7 +226,7 @@ class DocumentTabs(QTabWidget):
         """A comparison in front has its name, or another one since its sides were swapped."""
         if (page := self.comparison) is not None:
             index = self.indexOf(page)
-            self.setTabText(index, _short(page.title))
+            self.setTabText(index, " ⇄ ".join(map(side_title, page.paths)))
             self.setTabToolTip(index, " ⇄ ".join(map(str, page.paths)))
             self._tell_page()
 
@@ -246,11 +246,14 @@ class DocumentTabs(QTabWidget):
         return super().eventFilter(watched, event)
 
 
-def _title(path: Path) -> str:
-    return _short(path.name or str(path))
+def side_title(path: Path) -> str:
+    """One side's name in the tab of a comparison: half the room, so that what stands between them stays."""
+    return _title(path, _MAX_TITLE // 2)
 
 
-def _short(name: str) -> str:
-    if len(name) > _MAX_TITLE:
-        name = f"{name[: _MAX_TITLE // 2]}…{name[-_MAX_TITLE // 2 :]}"
+def _title(path: Path, most: int = _MAX_TITLE) -> str:
+    """The file's name, shortened in its middle to about `most` characters."""
+    name = path.name or str(path)
+    if len(name) > most:
+        name = f"{name[: most // 2]}…{name[-(most // 2) :]}"
     return name.replace("&", "&&")  # a single one would mark an access key

@@ -93,7 +93,7 @@ QToolButton[role="flat"]:focus { border-color: $accent; }
 
 QTreeView, QTableView, QListView, QPlainTextEdit, QTextBrowser { background: $base; border: 0; outline: 0;
     selection-background-color: $selected; selection-color: $text; }
-QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: $selected; color: $text; }
+QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: $selected; }
 QTreeWidget::item { padding: 4px 0; }
 QPlainTextEdit[role="message"] { padding: 4px 36px; }
 QTableView { gridline-color: $grid; }

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from viewer.compare.comparison import Comparison, status_name
-from viewer.compare.results import Status
+from viewer.compare.results import GLYPHS, Status
 from viewer.compare.task import difference_of_scalars
-from viewer.report.diff_text import GLYPHS, side_text
+from viewer.report.diff_text import side_text
 from viewer.report.wording import printable, rounded_number, whole_number
 
 _MAX_ROWS: Final = 20_000

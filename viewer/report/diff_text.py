@@ -10,7 +10,7 @@ from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison, status_name
 from viewer.compare.pair_details import ElementDifference
-from viewer.compare.results import SAME_NUMBERS, Status
+from viewer.compare.results import GLYPHS, SAME_NUMBERS, Status
 from viewer.compare.task import difference_of_scalars
 from viewer.report.wording import (
     display_width,
@@ -23,19 +23,6 @@ from viewer.report.wording import (
     value_text,
     whole_number,
 )
-
-GLYPHS: Final = {
-    Status.IDENTICAL: "=",
-    Status.EQUAL: "≈",
-    Status.CLOSE: "≈",
-    Status.UNREAD: "…",
-    Status.CHANGED: "≠",
-    Status.DTYPE: "⇄",
-    Status.SHAPE: "⇄",
-    Status.KIND: "⇄",
-    Status.ADDED: "+",
-    Status.REMOVED: "−",
-}
 
 _NAME_WIDTH: Final = 60
 _TEXT_WIDTH: Final = 32

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 import torch
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
 from viewer.compare.results import Status
 from viewer.gui.compare.cells import Column
 from viewer.gui.compare.page import ComparePage
+from viewer.gui.documents import side_title
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.theme import Theme
+from viewer.gui.tree.delegate import ROW_HEIGHT
 
 
 @pytest.fixture
@@ -69,3 +73,26 @@ def test_that_swapping_exchanges_only_left_and_only_right(qtbot: QtBot, page: Co
     assert comparison is not None
     removed = [row for row in comparison.counted_rows() if comparison.status(row) == Status.REMOVED]
     assert [comparison.path_a(row) for row in removed] == ["new"]
+
+
+def test_that_rows_are_as_high_as_those_of_a_document(page: ComparePage) -> None:
+    heights = {page.view.rowHeight(page.model.index(row, 0)) for row in range(page.model.rowCount())}
+    assert heights == {ROW_HEIGHT}
+
+
+def test_that_a_selected_row_keeps_the_colours_of_its_sides_on_screen(qtbot: QtBot, page: ComparePage) -> None:
+    index = page.model.index(cells(page, Column.NAME).index("weight"), Column.LEFT)
+    page.view.setCurrentIndex(index)
+    assert page.view.selectionModel().isSelected(index)
+    wanted = index.data(Qt.ItemDataRole.ForegroundRole)
+    picture = page.view.viewport().grab(page.view.visualRect(index)).toImage()
+    painted = {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
+    assert QColor(wanted).name() in painted
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("m.pth", "m.pth"), ("a-very-long-run-name-of-some-model-step-0400.pth", "a-very-lon…p-0400.pth")],
+)
+def test_that_the_tab_of_a_comparison_shortens_each_name_by_itself(name: str, title: str) -> None:
+    assert side_title(Path("/runs") / name) == title

@@ -6,21 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from viewer.compare.comparison import Comparison
-from viewer.compare.results import SAME_NUMBERS, Status
+from viewer.compare.results import GLYPHS, SAME_NUMBERS, Status
 from viewer.gui.format import format_count
-
-GLYPHS: Final = {
-    Status.IDENTICAL: "=",
-    Status.EQUAL: "≈",
-    Status.CLOSE: "≈",
-    Status.UNREAD: "…",
-    Status.CHANGED: "≠",
-    Status.DTYPE: "⇄",
-    Status.SHAPE: "⇄",
-    Status.KIND: "⇄",
-    Status.ADDED: "+",
-    Status.REMOVED: "−",
-}
 
 WORDS: Final = {
     Status.IDENTICAL: "identical",

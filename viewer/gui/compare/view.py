@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
 
 from viewer.compare.comparison import Comparison
 from viewer.gui.compare.cells import Column
@@ -14,6 +21,7 @@ from viewer.gui.compare.model import CompareModel
 from viewer.gui.compare.shown import first_expanded
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.gui.tree.delegate import ROW_HEIGHT
 from viewer.gui.tree.filter import Shape
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -33,6 +41,21 @@ _WIDTHS: Final = {
 """In digits of the face for numbers, margins included."""
 
 
+class _RowDelegate(QStyledItemDelegate):
+    """Rows as high as those of a document's tree, whose cells keep their colours when they are selected."""
+
+    @override
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        hint = super().sizeHint(option, index)
+        return QSize(hint.width(), max(ROW_HEIGHT, hint.height()))
+
+    @override
+    def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
+        super().initStyleOption(option, index)
+        palette: QPalette = option.palette
+        palette.setBrush(QPalette.ColorRole.HighlightedText, palette.brush(QPalette.ColorRole.Text))
+
+
 class CompareView(QTreeView):
     """Signals: `row_changed` carries the row of the comparison that is current, 0 for none."""
 
@@ -47,6 +70,7 @@ class CompareView(QTreeView):
         self._restoring = False
         self.setUniformRowHeights(True)  # before setModel: set later, it gives rows of height -1
         self.setModel(model)
+        self.setItemDelegate(_RowDelegate(self))
         self.setIndentation(16)
         self.setAnimated(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
