@@ -24,6 +24,7 @@ from viewer.engine.protocol import CloseDocument, OpenFile
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.job_strip import amount_text
+from viewer.gui.recognition import RecognitionStore
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.task import Progress
@@ -79,6 +80,7 @@ class DocumentPage(QWidget):
         self.checkpoint: Checkpoint | None = None
         self.tree: TreePanel | None = None
         self.details: DetailsPanel | None = None
+        self.recognition = RecognitionStore(bridge, self)
         self._bridge = bridge
         self._theme = theme
         self._options = options
@@ -135,6 +137,7 @@ class DocumentPage(QWidget):
     def close_document(self) -> None:
         """Forget everything in the engine; the page is about to go."""
         self._bridge.release(self)
+        self.recognition.release()
         gc.unfreeze()
         if self.details is not None:
             self.details.release()
@@ -220,6 +223,7 @@ class DocumentPage(QWidget):
     def _fill_details(self, details: DetailsPanel) -> None:
         tree, checkpoint, document = self.tree, self.checkpoint, self._document
         if tree is not None and checkpoint is not None and document is not None:
+            self.recognition.ask(document)
             details.set_document(document, checkpoint)
             details.node_requested.connect(tree.go_to_node)
             self._is_filled = True
