@@ -26,10 +26,12 @@ MODULES: Final = (
     "viewer.compare.options",
     "viewer.compare.pair_details",
     "viewer.compare.results",
+    "viewer.engine.compare_requests",
     "viewer.engine.export_requests",
     "viewer.engine.faults",
     "viewer.engine.meaning_requests",
     "viewer.engine.protocol",
+    "viewer.engine.values_requests",
     "viewer.errors",
     "viewer.export.explain_results",
     "viewer.export.options",
@@ -37,7 +39,10 @@ MODULES: Final = (
     "viewer.task",
     "viewer.tensors.brief",
     "viewer.tensors.devices",
+    "viewer.tensors.histogram_results",
     "viewer.tensors.results",
+    "viewer.tensors.scan_results",
+    "viewer.tensors.slice_results",
 )
 
 

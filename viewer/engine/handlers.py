@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.engine.compare_handlers import COMPARE_HANDLERS
 from viewer.engine.export_handlers import EXPORT_HANDLERS
 from viewer.engine.meaning_handlers import MEANING_HANDLERS
 from viewer.engine.protocol import (
-    Compare,
-    ComparePair,
-    CompareStructure,
     ListDevices,
     OpenFile,
     Ping,
@@ -19,6 +17,7 @@ from viewer.engine.protocol import (
     Summarise,
     WarmUp,
 )
+from viewer.engine.values_handlers import VALUES_HANDLERS
 from viewer.errors import ViewerError
 from viewer.task import Progress, Task
 
@@ -44,33 +43,6 @@ def summarise(request: Summarise, checkpoint: Checkpoint) -> Task[Any]:
     )
 
 
-def compare_structure(request: CompareStructure, a: Checkpoint, b: Checkpoint) -> Task[Any]:
-    from viewer.compare.task import structure_task
-
-    return structure_task(a, b, request.options)
-
-
-def compare(request: Compare, a: Checkpoint, b: Checkpoint) -> Task[Any]:
-    from viewer.compare.task import compare_task
-
-    return compare_task(a, b, request.options, with_structure=request.with_structure)
-
-
-def compare_pair(request: ComparePair, a: Checkpoint, b: Checkpoint) -> Task[Any]:
-    from viewer.compare.details import pair_details_task
-
-    return pair_details_task(
-        a,
-        request.node_a,
-        b,
-        request.node_b,
-        bins=request.bins,
-        largest=request.largest,
-        tolerance=request.tolerance,
-        value_range=request.value_range,
-    )
-
-
 def list_devices(_request: ListDevices) -> Task[Any]:
     from viewer.tensors.devices import list_devices
 
@@ -91,10 +63,9 @@ def ping(request: Ping) -> Task[str]:
 HANDLERS: Final[Mapping[type[Request], Handler]] = {
     OpenFile: open_file,
     Summarise: summarise,
-    CompareStructure: compare_structure,
-    Compare: compare,
-    ComparePair: compare_pair,
+    **COMPARE_HANDLERS,
     **MEANING_HANDLERS,
+    **VALUES_HANDLERS,
     ListDevices: list_devices,
     WarmUp: warm_up,
     Ping: ping,
