@@ -16,20 +16,21 @@ from viewer.gui.details.header import DetailsHeader
 from viewer.gui.details.overview import OverviewPage
 from viewer.gui.details.storage import StoragePage
 from viewer.gui.details.summaries import SummaryStore
+from viewer.gui.details.tabs import LazyPages, TabSpec, TabTools
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.theme import Theme
 
 OVERVIEW: Final = "Overview"
 DISTRIBUTION: Final = "Distribution"
 STORAGE: Final = "Storage"
-_TENSOR_TABS: Final = (OVERVIEW, DISTRIBUTION, STORAGE)
 _OWN_TITLES: Final = {Kind.SCALAR: "Value", Kind.TEXT: "Text"}
 
 
 class DetailsPanel(QWidget):
     """Shows one node of one document.
 
-    The tab that was chosen for a tensor stays chosen for the next; other nodes have one tab only.
+    The tab that was chosen for a tensor stays chosen for the next, and so it is for other nodes. Further tabs are
+    added by `add_tab`.
 
     Signals
     -------
@@ -44,7 +45,7 @@ class DetailsPanel(QWidget):
         self._document = -1
         self._checkpoint: Checkpoint | None = None
         self._node: int | None = None
-        self._chosen = DISTRIBUTION
+        self._chosen = {True: DISTRIBUTION, False: ""}  # for tensors and for other nodes
         self._bridge = bridge
         self._store = SummaryStore(bridge, self)
 
@@ -71,6 +72,9 @@ class DetailsPanel(QWidget):
         self._stack = QStackedWidget(self)
         for page in self._pages.values():
             self._stack.addWidget(page)
+        self._lazy = LazyPages(
+            TabTools(bridge, theme, self.node_requested.emit), self._stack, added=self._stack.addWidget
+        )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -92,6 +96,19 @@ class DetailsPanel(QWidget):
         self._show_nothing()
 
     # From outside
+
+    def add_tab(self, spec: TabSpec) -> None:
+        """Offer one more tab for the nodes that it suits; its page is made when it is first turned to."""
+        self._lazy.add(spec)
+
+    def refresh_tabs(self) -> None:
+        """Something became known about the document: nodes may have other tabs now."""
+        if self._checkpoint is not None and self._node is not None:
+            self._offer_tabs(self._checkpoint, self._node)
+
+    def page(self, title: str) -> QWidget | None:
+        """The page of a tab; None where it was not looked at yet."""
+        return self._pages.get(title) or self._lazy.made(title)
 
     def set_document(self, document: int, checkpoint: Checkpoint) -> None:
         """Turn to a document, and show it as a whole.
@@ -121,7 +138,7 @@ class DetailsPanel(QWidget):
         tensor = checkpoint.tensor_of_node(node)
         if tensor is None:
             self._leave_tensor()
-            self._show_tabs([OVERVIEW], titles=[_OWN_TITLES.get(kind, OVERVIEW)])
+            self._offer_tabs(checkpoint, node)
             type_name = checkpoint.nodes.type_name(node)
             words = checkpoint.container if node == 0 else KIND_WORDS[kind]
             self.header.show_facts(f"{words} · {type_name}" if type_name not in ("", words) else words)
@@ -129,7 +146,7 @@ class DetailsPanel(QWidget):
         self.storage.show_tensor(checkpoint, node, tensor)
         self.header.show_facts(headline(tensor))
         self.distribution.show_tensor(self._document, tensor, path)
-        self._show_tabs(_TENSOR_TABS)
+        self._offer_tabs(checkpoint, node)
 
     def show_group(self, name: str, nodes: Sequence[int]) -> None:
         """Show entries that the tree holds together by the first parts of their names.
@@ -153,6 +170,7 @@ class DetailsPanel(QWidget):
     def set_device(self, name: str) -> None:
         """Compute on another device from now on."""
         self.distribution.set_device(name)
+        self._lazy.set_device(name)
 
     @property
     def node(self) -> int | None:
@@ -183,6 +201,7 @@ class DetailsPanel(QWidget):
     def _show_nothing(self) -> None:
         self._node = None
         self._leave_tensor()
+        self._lazy.clear()
         self.overview.clear()
         self._show_tabs([])
         self._stack.hide()
@@ -193,32 +212,52 @@ class DetailsPanel(QWidget):
         self.distribution.set_active(False)
         self.storage.clear()
 
-    def _show_tabs(self, pages: Sequence[str], titles: Sequence[str] | None = None) -> None:
+    def _offer_tabs(self, checkpoint: Checkpoint, node: int) -> None:
+        added = self._lazy.suiting(checkpoint, node)
+        if checkpoint.tensor_of_node(node) is not None:
+            self._show_tabs([OVERVIEW, DISTRIBUTION], added, last=[STORAGE])
+        else:
+            kind = Kind(checkpoint.nodes.kind[node])
+            self._show_tabs([OVERVIEW], added, _OWN_TITLES.get(kind, OVERVIEW))
+
+    def _show_tabs(
+        self, first: Sequence[str], added: Sequence[TabSpec] = (), own_title: str = OVERVIEW, last: Sequence[str] = ()
+    ) -> None:
         """Offer tabs, and turn to the one that was chosen last among several."""
+        pages = [*first, *(spec.title for spec in added), *last]
+        titles = [own_title if page == OVERVIEW else page for page in pages]
         self.tabs.blockSignals(True)
-        titles = pages if titles is None else titles
-        if self.tab_titles != list(titles):
+        if self.tab_titles != titles:
             while self.tabs.count():
                 self.tabs.removeTab(0)
             for page, title in zip(pages, titles, strict=True):
                 self.tabs.setTabData(self.tabs.addTab(title), page)
         if pages:
-            self.tabs.setCurrentIndex(list(pages).index(self._chosen) if len(pages) > 1 else 0)
+            leading = next((spec.title for spec in added if spec.leads), pages[0])
+            chosen = self._chosen[self._is_tensor]
+            self.tabs.setCurrentIndex(pages.index(chosen if chosen in pages else leading))
         self.tabs.blockSignals(False)
         self._stack.setVisible(bool(pages))
         self.header.setVisible(bool(pages))
         self._turn_to(self.tabs.tabData(self.tabs.currentIndex()) if pages else None)
 
+    @property
+    def _is_tensor(self) -> bool:
+        if self._checkpoint is None or self._node is None:
+            return False
+        return self._checkpoint.tensor_of_node(self._node) is not None
+
     def _tab_changed(self, index: int) -> None:
         page = self.tabs.tabData(index)
         if page is not None:
             if self.tabs.count() > 1:
-                self._chosen = page
+                self._chosen[self._is_tensor] = page
             self._turn_to(page)
 
     def _turn_to(self, page: str | None) -> None:
-        if page is not None:
-            self._stack.setCurrentWidget(self._pages[page])
+        self._lazy.turn_to(page, self._document, self._checkpoint, self._node)
+        if page is not None and (widget := self.page(page)) is not None:
+            self._stack.setCurrentWidget(widget)
         self.distribution.set_active(page == DISTRIBUTION)
         if page == STORAGE:
             self.storage.seek_sharing()
