@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind, NodeTable
 from viewer.compare.names import Name, Renames, rename, split_name
-from viewer.compare.optimizers import matching_keys, optimizer_ids, position_warning, with_model_names
+from viewer.compare.optimizers import (
+    OptimizerIds,
+    matching_keys,
+    named_by_either,
+    optimizer_ids,
+    position_warning,
+)
 from viewer.compare.results import RenameRule, Rows
 
 NOTHING = -1
@@ -70,6 +76,8 @@ class Alignment:
     parameters_a, parameters_b
         Nodes that hold an optimizer's number for a parameter, with what that parameter is matched by: the numbers
         themselves mean nothing.
+    parameter_names
+        Of rows that are an optimizer's entries, where they are known.
     """
 
     rows: Rows
@@ -78,6 +86,7 @@ class Alignment:
     parameters_a: dict[int, Key]
     parameters_b: dict[int, Key]
     warnings: list[str] = field(default_factory=list)
+    parameter_names: dict[int, str] = field(default_factory=dict)
 
 
 def leaves_below(nodes: NodeTable, top: int) -> Iterable[int]:
@@ -102,7 +111,9 @@ def align(
     _match_names(left, right)
     builder.add_left_over()
     warnings = [*left.renames.warnings, *right.renames.warnings, *builder.warnings]
-    return Alignment(builder.rows(), left, right, builder.parameters_a, builder.parameters_b, warnings)
+    rows = builder.rows()
+    names = builder.parameter_names(rows)
+    return Alignment(rows, left, right, builder.parameters_a, builder.parameters_b, warnings, names)
 
 
 def _match_names(left: Side, right: Side) -> None:
@@ -144,6 +155,8 @@ class _Builder:
         self._matching_b: dict[int, dict[Key, Key]] = {}
         self.parameters_a: dict[int, Key] = {}
         self.parameters_b: dict[int, Key] = {}
+        self.names_a: dict[int, str] = {}
+        self.names_b: dict[int, str] = {}
         self.warnings: list[str] = []
 
     def walk_both(self) -> None:
@@ -237,7 +250,10 @@ class _Builder:
         if ids_a is None or ids_b is None:
             return
         if not (ids_a.names and ids_b.names):
-            ids_a, ids_b = with_model_names(left, node_a, ids_a), with_model_names(right, node_b, ids_b)
+            ids_a, ids_b, notes = named_by_either(left, node_a, ids_a, right, node_b, ids_b)
+            self.warnings += notes
+        self._note_names(self._left, ids_a, self.names_a)
+        self._note_names(self._right, ids_b, self.names_b)
         keys_a, keys_b = matching_keys(ids_a, ids_b)
         self._matching[ids_a.state], self._matching_b[ids_b.state] = keys_a, keys_b
         self.parameters_a.update((place, keys_a[at]) for place, at in zip(ids_a.places, ids_a.order, strict=True))
@@ -245,6 +261,24 @@ class _Builder:
         warning = position_warning(left, ids_a, right, ids_b)
         if warning is not None:
             self.warnings.append(warning)
+
+    @staticmethod
+    def _note_names(side: Side, ids: OptimizerIds, names: dict[int, str]) -> None:
+        nodes = side.nodes
+        for entry in nodes.children(ids.state):
+            key = nodes.key[entry]
+            if isinstance(key, int) and key in ids.names:
+                names[entry] = ids.names[key]
+
+    def parameter_names(self, rows: Rows) -> dict[int, str]:
+        """Names of parameters by row, of the optimizer's entries that have one."""
+        found: dict[int, str] = {}
+        if self.names_a or self.names_b:
+            for row, (node_a, node_b) in enumerate(zip(rows.node_a, rows.node_b, strict=True)):
+                name = self.names_a.get(node_a) or self.names_b.get(node_b)
+                if name is not None:
+                    found[row] = name
+        return found
 
     def _add_subtree(self, parent: int, top: int, side: Side, *, is_a: bool) -> None:
         """Rows for a subtree of one side; b's leaves that stand at a's place are left out, and so are containers

@@ -13,6 +13,7 @@ from viewer.compare.largest import Largest, chunk_distance
 from viewer.compare.pair import PIECE, PairComparer, Rooms
 from viewer.compare.pair_details import ChangeProfile, PairDetails
 from viewer.compare.results import Tolerance
+from viewer.compare.side_figures import PairMoments
 from viewer.compare.tally import Tally
 from viewer.compare.values import tensor_at_node
 from viewer.errors import ViewerError
@@ -82,13 +83,15 @@ def pair_details_task(
         done = 0
         yield Progress(0, total)
 
-        def first_pass(start: int) -> tuple[int, Tally | None, Ranges]:
+        def first_pass(start: int) -> tuple[int, Tally | None, Ranges, PairMoments]:
             with crew.rooms.one() as rooms:
-                return start, comparer.tally_block(start, rooms), _ranges(comparer, start, rooms)
+                return start, comparer.tally_block(start, rooms), *_ranges(comparer, start, rooms)
 
-        for start, tally, found in crew.answers(first_pass, walk.starts):
+        moments = PairMoments()
+        for start, tally, found, part in crew.answers(first_pass, walk.starts):
             comparer.add(start, tally)
             ranges.merge(found)
+            moments.merge(part)
             done += walk.nbytes_of(start)
             yield Progress(done, total)
         counter = _Counter(ranges, bins, value_range, comparer, left)
@@ -117,6 +120,7 @@ def pair_details_task(
             *counter.histograms(counts),
             counter.profiles(counts),
             tuple(top.elements()),
+            *moments.figures(),
         )
 
 
@@ -145,7 +149,7 @@ def _range_of(values: Floats) -> tuple[float, float] | None:
 
 
 @dataclass(slots=True)
-class _Piece:
+class Piece:
     """Some elements of both sides as float64: magnitudes of complex ones.
 
     Attributes
@@ -164,7 +168,8 @@ class _Piece:
     distance: Floats
 
 
-def _pieces(comparer: PairComparer, start: int, rooms: Rooms) -> Iterator[_Piece]:
+def pieces(comparer: PairComparer, start: int, rooms: Rooms) -> Iterator[Piece]:
+    """The block that begins at a flat index, a cache full at a time, in logical order."""
     import numpy as np
 
     left, right = comparer.left, comparer.right
@@ -186,20 +191,22 @@ def _pieces(comparer: PairComparer, start: int, rooms: Rooms) -> Iterator[_Piece
             # The distance of integers is exact where the difference of their float64 values is not.
             signs = np.where(b < a, -1.0, 1.0)
         finite = np.isfinite(wide_a) & np.isfinite(wide_b)
-        yield _Piece(start + at, wide_a, wide_b, (distance * signs)[finite], finite, distance)
+        yield Piece(start + at, wide_a, wide_b, (distance * signs)[finite], finite, distance)
 
 
-def _ranges(comparer: PairComparer, start: int, rooms: Rooms) -> Ranges:
+def _ranges(comparer: PairComparer, start: int, rooms: Rooms) -> tuple[Ranges, PairMoments]:
     import numpy as np
 
-    ranges = Ranges()
-    for piece in _pieces(comparer, start, rooms):
+    ranges, moments = Ranges(), PairMoments()
+    for piece in pieces(comparer, start, rooms):
         found = Ranges(difference=_range_of(piece.difference))
-        for side in (piece.a, piece.b):
-            found.values = _joined(found.values, _range_of(side[np.isfinite(side)]))
+        for side, moment in ((piece.a, moments.a), (piece.b, moments.b)):
+            values = side[np.isfinite(side)]
+            found.values = _joined(found.values, _range_of(values))
+            moment.add(values)
         found.distance = _range_of(np.abs(piece.difference[piece.difference != 0]))
         ranges.merge(found)
-    return ranges
+    return ranges, moments
 
 
 @dataclass(slots=True)
@@ -280,7 +287,7 @@ class _Counter:
 
         found = self.empty()
         distances: list[tuple[int, Array]] = []
-        for piece in _pieces(self._comparer, start, rooms):
+        for piece in pieces(self._comparer, start, rooms):
             if self._binner is not None:
                 found.a += self._binner.count(piece.a[np.isfinite(piece.a)], rooms.kernel)
                 found.b += self._binner.count(piece.b[np.isfinite(piece.b)], rooms.kernel)
@@ -294,7 +301,7 @@ class _Counter:
                 distances.append((piece.at, piece.distance))
         return found, distances
 
-    def _profile(self, found: _Counts, piece: _Piece) -> None:
+    def _profile(self, found: _Counts, piece: Piece) -> None:
         import numpy as np
 
         index = np.arange(piece.at, piece.at + piece.a.size)

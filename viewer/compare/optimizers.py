@@ -66,12 +66,20 @@ def optimizer_ids(checkpoint: Checkpoint, node: int) -> OptimizerIds | None:
     return OptimizerIds(state, tuple(order), tuple(places), names if _name_all(names, order) else {})
 
 
-def with_model_names(checkpoint: Checkpoint, node: int, ids: OptimizerIds) -> OptimizerIds:
-    """The ids with the names that the model beside the optimizer gives them; as they are where it leaves a doubt."""
+def with_model_names(
+    checkpoint: Checkpoint, node: int, ids: OptimizerIds, model: Checkpoint | None = None
+) -> OptimizerIds:
+    """The ids with the names that the model beside the optimizer gives them; as they are where it leaves a doubt.
+
+    Parameters
+    ----------
+    model
+        Another checkpoint whose models give the names, for an optimizer that was saved by itself.
+    """
     from viewer.checkpoint.meaning.recognise import recognise_task
     from viewer.task import run
 
-    for facts in run(recognise_task(checkpoint)).optimizers:
+    for facts in run(recognise_task(checkpoint, model)).optimizers:
         if facts.node != node:
             continue
         entries = facts.entries
@@ -83,6 +91,32 @@ def with_model_names(checkpoint: Checkpoint, node: int, ids: OptimizerIds) -> Op
         if _name_all(names, ids.order):
             return replace(ids, names=names)
     return ids
+
+
+def named_by_either(
+    a: Checkpoint, node_a: int, ids_a: OptimizerIds, b: Checkpoint, node_b: int, ids_b: OptimizerIds
+) -> tuple[OptimizerIds, OptimizerIds, list[str]]:
+    """The ids of both sides with names, where a model on either side gives them; and what to say about it."""
+    notes: list[str] = []
+    if not ids_a.names:
+        ids_a = with_model_names(a, node_a, ids_a)
+    if not ids_b.names:
+        ids_b = with_model_names(b, node_b, ids_b)
+    if bool(ids_a.names) == bool(ids_b.names):
+        return ids_a, ids_b, notes
+    bare, other = ("b", "a") if ids_a.names else ("a", "b")
+    if ids_a.names:
+        ids_b = with_model_names(b, node_b, ids_b, a)
+    else:
+        ids_a = with_model_names(a, node_a, ids_a, b)
+    if ids_a.names and ids_b.names:
+        notes.append(f"{bare} has an optimizer and not its model; its entries are named by the model of {other}")
+    else:
+        notes.append(
+            f"{bare} has an optimizer and not its model, and the model of {other} does not fit it: entries are "
+            "matched by their position in the optimizer"
+        )
+    return ids_a, ids_b, notes
 
 
 def _name_all(names: dict[int, str], order: Sequence[int]) -> bool:

@@ -14,13 +14,19 @@ _TELLING: Final = ("epoch", "global_step", "step", "lr", "best_acc", "best_acc1"
 _MAX_FACTS: Final = 4
 
 
-def overview_of(comparison: Comparison) -> Overview:
-    """Totals, verdicts and the sentence."""
+def overview_of(comparison: Comparison, steps: tuple[float, float] | None = None) -> Overview:
+    """Totals, verdicts and the sentence.
+
+    Parameters
+    ----------
+    steps
+        That the optimizer counts, of both sides, where they differ.
+    """
     bits, numbers, close = comparison.verdict()
-    return Overview(sentence(comparison), comparison.totals(), bits, numbers, close)
+    return Overview(sentence(comparison, steps), comparison.totals(), bits, numbers, close)
 
 
-def sentence(comparison: Comparison) -> str:
+def sentence(comparison: Comparison, steps: tuple[float, float] | None = None) -> str:
     """One line: how many tensors are the same, changed, added …; then steps, epochs and learning rates that moved."""
     tensors = _tensor_counts(comparison)
     parts = [_tensors_text(tensors)] if sum(tensors) else []
@@ -32,7 +38,10 @@ def sentence(comparison: Comparison) -> str:
         parts.append("all other entries the same")
     elif sum(others):
         parts.append(f"all {_count(sum(others), 'entry', 'entries')} the same")
-    parts += _told_changes(comparison)
+    if steps is not None:
+        way = "advanced" if steps[1] > steps[0] else "went back"
+        parts.append(f"optimizer {way} from step {steps[0]:,.15g} to {steps[1]:,.15g}")
+    parts += _told_changes(comparison, but="" if steps is None else "step")
     return "; ".join(parts) or "nothing to compare"
 
 
@@ -77,8 +86,8 @@ def _tensor_counts(comparison: Comparison) -> list[int]:
     return counts
 
 
-def _told_changes(comparison: Comparison) -> list[str]:
-    """Changes of well-known numbers: "epoch from 3 to 4"."""
+def _told_changes(comparison: Comparison, but: str) -> list[str]:
+    """Changes of well-known numbers, `but` one that was told: "epoch from 3 to 4"."""
     rows = comparison.rows
     found: dict[str, tuple[object, object]] = {}
     nodes_a, nodes_b = comparison.a.nodes, comparison.b.nodes
@@ -91,4 +100,5 @@ def _told_changes(comparison: Comparison) -> list[str]:
             values = nodes_a.value[node_a], nodes_b.value[node_b]
             if all(isinstance(value, (int, float)) for value in values):
                 found[key] = values
-    return [f"{key} from {found[key][0]:g} to {found[key][1]:g}" for key in _TELLING if key in found][:_MAX_FACTS]
+    told = [key for key in _TELLING if key in found and key != but]
+    return [f"{key} from {found[key][0]:g} to {found[key][1]:g}" for key in told][:_MAX_FACTS]

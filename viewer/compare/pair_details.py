@@ -53,6 +53,62 @@ class ChangeProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class SideFigures:
+    """The finite values of one side, as float64; of complex ones the magnitudes. None where there are none.
+
+    Attributes
+    ----------
+    std
+        Root of the mean squared deviation from the mean.
+    """
+
+    finite: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    std: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairMaps:
+    """Two tensors and their difference as images of one grid (see `viewer.compare.pair_map`).
+
+    Attributes
+    ----------
+    rows, columns
+        Of the whole grid.
+    row_range, column_range
+        The part that is drawn, as (first, end).
+    height, width
+        In pixels; pixel row i begins at the row of the part that is i · rows / height, rounded up.
+    a, b, difference
+        float64, row by row; NaN where something in the block is not finite.
+    largest_value, largest_difference
+        Largest magnitude of a finite pixel of both sides, and of the difference.
+    """
+
+    rows: int
+    columns: int
+    row_range: tuple[int, int]
+    column_range: tuple[int, int]
+    height: int
+    width: int
+    a: bytes
+    b: bytes
+    difference: bytes
+    largest_value: float
+    largest_difference: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each pixel is one element."""
+        return (
+            self.row_range[1] - self.row_range[0] == self.height
+            and self.column_range[1] - self.column_range[0] == self.width
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PairDetails:
     """One pair of tensors, for a window that shows it.
 
@@ -74,6 +130,8 @@ class PairDetails:
         Along the first axis and along the second, where the tensor has them.
     largest
         The elements that differ most, those with a NaN or an infinity on one side first.
+    figures_a, figures_b
+        Of both sides.
     """
 
     node_a: int
@@ -86,3 +144,5 @@ class PairDetails:
     difference_log: Histogram
     profiles: tuple[ChangeProfile, ...]
     largest: tuple[ElementDifference, ...]
+    figures_a: SideFigures
+    figures_b: SideFigures

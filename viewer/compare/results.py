@@ -197,6 +197,8 @@ class Structure:
         Rows of another kind whose values are the same numbers all the same (1 for 1.0, a list for a tuple).
     value_nbytes
         Bytes of both sides that the value comparison will read.
+    parameter_names
+        Of rows that are an optimizer's entries: the parameter that each is of, where it is known.
     """
 
     path_a: Path
@@ -212,6 +214,7 @@ class Structure:
     facts: list[Note] = field(default_factory=list)
     same_numbers: set[int] = field(default_factory=set)
     value_nbytes: int = 0
+    parameter_names: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

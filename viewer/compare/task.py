@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import cast
 
 from viewer.checkpoint.document import Checkpoint
@@ -10,17 +10,15 @@ from viewer.checkpoint.nodes import Kind
 from viewer.compare.align import align
 from viewer.compare.checksums import mark_same_checksums
 from viewer.compare.comparison import Comparison
-from viewer.compare.largest import element_at
 from viewer.compare.offers import rename_offers, renamed_pairs
 from viewer.compare.overview import overview_of
-from viewer.compare.pairs import SideReader
 from viewer.compare.renamed import renamed_by_content_task
 from viewer.compare.results import CompareOptions, Note, Overview, PairResult, Status, Structure, ValueBatch
 from viewer.compare.scalars import distance, same_number
+from viewer.compare.steps import number_at, optimizer_steps
 from viewer.compare.structure import StructureComparer
 from viewer.compare.values import compare_values_task, unread, value_pairs
 from viewer.errors import FileChanged, ViewerError
-from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task
 
 
@@ -41,6 +39,7 @@ def compare_structure(a: Checkpoint, b: Checkpoint, options: CompareOptions) -> 
         row for row, (_, numbers) in findings.same.items() if numbers and alignment.rows.status[row] == Status.KIND
     }
     structure.warnings = alignment.warnings
+    structure.parameter_names = alignment.parameter_names
     mark_same_checksums(a, b, alignment.rows)
     structure.facts = _facts(a, b)
     structure.offers = rename_offers(alignment)
@@ -56,7 +55,12 @@ def structure_task(a: Checkpoint, b: Checkpoint, options: CompareOptions) -> Tas
 
 
 def compare_task(
-    a: Checkpoint, b: Checkpoint, options: CompareOptions | None = None, *, with_structure: bool = True
+    a: Checkpoint,
+    b: Checkpoint,
+    options: CompareOptions | None = None,
+    *,
+    with_structure: bool = True,
+    keep: Callable[[Comparison], None] | None = None,
 ) -> Task[Overview]:
     """Compare two checkpoints, or two parts of one.
 
@@ -67,6 +71,8 @@ def compare_task(
     ----------
     with_structure
         False to leave out the first.
+    keep
+        Gets the comparison at its beginning; it grows with each step.
 
     Raises
     ------
@@ -77,6 +83,8 @@ def compare_task(
     structure = compare_structure(a, b, options)
     pairs = value_pairs(a, b, structure.rows)
     comparison = Comparison(a, b, structure)
+    if keep is not None:
+        keep(comparison)
     yield Progress(0, structure.value_nbytes, partial=_snapshot(structure) if with_structure else None)
     if not options.structure_only:
         numbers = ValueBatch(list(_tensors_against_numbers(comparison)))
@@ -95,7 +103,8 @@ def compare_task(
         renamed = yield from renamed_by_content_task(a, b, structure.rows)
         if renamed:
             yield Progress(1, 1, "searches", ValueBatch(renamed=renamed))
-    return overview_of(comparison)
+    comparison.overview = overview_of(comparison, optimizer_steps(comparison))
+    return comparison.overview
 
 
 def run_compare(
@@ -162,23 +171,13 @@ def _tensors_against_numbers(comparison: Comparison) -> Generator[PairResult, No
         if all(checkpoint.nodes.kind[node] != Kind.SCALAR for checkpoint, node in sides):
             continue
         try:
-            left, right = (_number_at(checkpoint, node) for checkpoint, node in sides)
+            left, right = (number_at(checkpoint, node) for checkpoint, node in sides)
         except FileChanged:
             raise
         except ViewerError as error:
             yield unread(row, error)
         else:
             yield PairResult(row, Status.KIND, False, same_number(left, right))
-
-
-def _number_at(checkpoint: Checkpoint, node: int) -> object:
-    """A plain value, or the element of a tensor that has one."""
-    if checkpoint.nodes.kind[node] == Kind.SCALAR:
-        return checkpoint.nodes.value[node]
-    tensor = checkpoint.tensor_of_node(node)
-    assert tensor is not None
-    with StorageReader(checkpoint) as reader:
-        return element_at(SideReader(checkpoint, tensor, reader), 0)
 
 
 def _from_parts(comparison: Comparison) -> list[PairResult]:
