@@ -206,6 +206,7 @@ class DocumentPage(QWidget):
             from viewer.gui.details.panel import DetailsPanel
 
             self.details = DetailsPanel(self._bridge, self._theme, self)
+            self.details.overview.set_recognition(self.recognition)
             self.details.set_device(self._device)
             self.details.hide()
         elif self._splitter is not None and self._splitter.indexOf(self.details) < 0:

@@ -15,15 +15,20 @@ from viewer.checkpoint.nodes import Kind
 from viewer.gui.details.cell import Cell
 from viewer.gui.details.cell_table import CellTable
 from viewer.gui.details.facts import Fact, file_facts, storage_facts, tensor_facts, tensor_problem
+from viewer.gui.details.jump_table import JumpTable
 from viewer.gui.details.lead import jump_words, lead_words, problem_words
 from viewer.gui.details.node_list import NodeList
 from viewer.gui.details.page import Page, SectionLabel, WordsLabel
 from viewer.gui.details.small_values import HEADS, small_value_rows
 from viewer.gui.details.subtree import SubtreeFacts, names_task, subtree_task
-from viewer.gui.details.sums import dtype_rows, subtree_fact_rows
+from viewer.gui.details.sums import DTYPE_HEADS, dtype_rows, subtree_fact_rows
 from viewer.gui.details.value_view import ValueView
 from viewer.gui.details.values import value_words
+from viewer.gui.details.whole_facts import WholeFacts, whole_task
+from viewer.gui.details.whole_file import RecognisedParts, WholeFile
+from viewer.gui.details.whole_rows import model_facts, tied_facts
 from viewer.gui.format import format_count
+from viewer.gui.recognition import RecognitionStore
 from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 
@@ -34,7 +39,7 @@ _CONTAINERS = frozenset({Kind.MAPPING, Kind.SEQUENCE, Kind.SET, Kind.OBJECT, Kin
 
 
 class OverviewPage(Page):
-    """Facts from the columns; nothing is asked of the engine.
+    """Facts from the columns, and what the sources know; nothing is asked of the engine here.
 
     Signals
     -------
@@ -49,6 +54,11 @@ class OverviewPage(Page):
         self._runner = SliceRunner(self)
         self._checkpoint: Checkpoint | None = None
         self._target: int | None = None
+        self._is_whole = False  # the page shows the file as a whole
+        self._facts: list[Fact] = []
+        self._tied: list[Fact] = []
+        self._recognition: RecognitionStore | None = None
+        self._whole_runner = SliceRunner(self)
 
         self.problem = WordsLabel(theme, "error", self.body)
         self.lead = WordsLabel(theme, "muted", self.body)
@@ -65,8 +75,12 @@ class OverviewPage(Page):
         self.column.addWidget(self.value, 1)
         self.column.addWidget(self.facts)
 
+        self.parts = RecognisedParts(theme, self.body)
+        self.column.addWidget(self.parts)
         self._values_head, self.values = self._add("Values", CellTable(theme, "Values in this entry", self.body))
-        self._dtype_head, self.dtypes = self._add("By dtype", CellTable(theme, "Tensors by dtype", self.body))
+        self._dtype_head, self.dtypes = self._add("By dtype", JumpTable(theme, "Tensors by dtype", self.body))
+        self.whole = WholeFile(theme, self.body)
+        self.column.addWidget(self.whole)
         self._names_head, self.names = self._add("Also at", NodeList(theme, "Other names of this tensor", self.body))
         self._faults_head, self.faults = self._add(
             "Cannot be read", NodeList(theme, "Entries with problems", self.body)
@@ -78,12 +92,19 @@ class OverviewPage(Page):
         self.column.addStretch(0)
         self._optional: tuple[QWidget, ...] = (
             *(self.problem, self.lead, self.jump, self.value, self.facts),
-            *(self._values_head, self.values),
+            *(self.parts, self._values_head, self.values, self.whole),
             *(self._dtype_head, self.dtypes, self._names_head, self.names, self._faults_head, self.faults),
             *(self._file_head, self.file, self._warnings_head, self.warnings, self._globals_head, self.globals),
         )
         self.names.node_requested.connect(self.node_requested)
         self.faults.node_requested.connect(self.node_requested)
+        self.parts.node_requested.connect(self.node_requested)
+        self.whole.node_requested.connect(self.node_requested)
+
+    def set_recognition(self, store: RecognitionStore) -> None:
+        """Show what this store knows about the document; called once."""
+        self._recognition = store
+        store.changed.connect(self._show_recognition)
 
     def show_node(self, checkpoint: Checkpoint, node: int) -> None:
         """Show one node."""
@@ -124,7 +145,10 @@ class OverviewPage(Page):
             self._show_section(self._values_head, self.values, bool(rows))
             self.values.show_rows(rows, HEADS)
         if node == 0:
+            self._is_whole = True
             self._show_file(checkpoint)
+            self._show_recognition()
+            self._whole_runner.start(whole_task(checkpoint), self._show_whole)
 
     def show_group(self, checkpoint: Checkpoint, name: str, nodes: Sequence[int]) -> None:
         """Show a group that only the tree knows: entries whose names begin alike."""
@@ -135,19 +159,47 @@ class OverviewPage(Page):
     def clear(self) -> None:
         """Show nothing, and stop what runs."""
         self._runner.stop()
+        self._whole_runner.stop()
         self._checkpoint = None
+        self._is_whole = False
 
     def _begin(self, checkpoint: Checkpoint) -> None:
-        self._runner.stop()
+        self.clear()
         self._checkpoint = checkpoint
         self._target = None
+        self._tied = []
         for widget in self._optional:
             widget.hide()
         self.verticalScrollBar().setValue(0)
 
-    def _show_facts(self, facts: Sequence[Fact]) -> None:
+    def _show_facts(self, facts: list[Fact]) -> None:
+        self._facts = facts
+        found = self._recognition.recognition if self._is_whole and self._recognition is not None else None
+        if found is not None and self._checkpoint is not None:
+            facts = facts + model_facts(self._checkpoint, found)
+        if self._is_whole:
+            facts = facts + self._tied
         self.facts.setVisible(bool(facts))
         self.facts.show_facts(facts)
+
+    def _show_recognition(self) -> None:
+        if not self._is_whole or self._checkpoint is None or self._recognition is None:
+            return
+        self.parts.show()
+        if (found := self._recognition.recognition) is not None:
+            self.parts.show_recognition(self._checkpoint, found)
+            self._show_facts(self._facts)
+        elif (error := self._recognition.failure) is not None:
+            self.parts.show_failure(error)
+        else:
+            self.parts.show_waiting()
+
+    def _show_whole(self, facts: WholeFacts) -> None:
+        assert self._checkpoint is not None
+        self.whole.setVisible(bool(facts.tensors))
+        self.whole.show_facts(self._checkpoint, facts)
+        self._tied = tied_facts(facts)
+        self._show_facts(self._facts)
 
     def _sum_up(self, roots: Sequence[int], facts: list[Fact]) -> None:
         assert self._checkpoint is not None
@@ -158,7 +210,7 @@ class OverviewPage(Page):
         assert self._checkpoint is not None
         self._show_facts(facts + subtree_fact_rows(sums))
         self._show_section(self._dtype_head, self.dtypes, bool(sums.by_dtype))
-        self.dtypes.show_rows(dtype_rows(sums), ("dtype", "tensors", "elements", "size", "share"))
+        self.dtypes.show_jumps(dtype_rows(sums), DTYPE_HEADS)
         self._show_section(self._faults_head, self.faults, bool(sums.problems))
         self.faults.show_nodes(self._checkpoint, sums.problems)
 

@@ -1,9 +1,12 @@
-"""The sums over a part of the tree, as rows of tables. No Qt."""
+"""The sums over a part of the tree, as rows of tables."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from viewer.gui.details.cell import Cell
 from viewer.gui.details.facts import Fact, size_fact
+from viewer.gui.details.jump_table import JumpRow
 from viewer.gui.details.subtree import SubtreeFacts
 from viewer.gui.format import format_bytes, format_bytes_exact, format_count, format_percent
 
@@ -21,23 +24,29 @@ def subtree_fact_rows(sums: SubtreeFacts) -> list[Fact]:
     storages = f"{format_count(sums.storages)}, {format_bytes(sums.stored_nbytes)}"
     facts.append(Fact("storages", storages, f"{sums.storages} storages of {format_bytes_exact(sums.stored_nbytes)}"))
     if sums.parameters:
-        facts.append(Fact("parameters", format_count(sums.parameters), f"{sums.parameters} tensors are Parameters"))
+        facts.append(Fact("saved as Parameter", format_count(sums.parameters), f"{sums.parameters} tensors are so"))
     if sums.devices:
         devices = sorted(sums.devices.items(), key=_most_first)
         facts.append(Fact("saved on", ", ".join(f"{name} ({format_count(n)})" for name, n in devices)))
     return facts
 
 
-def dtype_rows(sums: SubtreeFacts) -> list[tuple[Cell, ...]]:
+DTYPE_HEADS: Final = ("dtype", "tensors", "elements", "size", "share")
+
+
+def dtype_rows(sums: SubtreeFacts) -> list[JumpRow]:
     """One row for each dtype: its tensors, elements and bytes, and its share of the bytes."""
     whole = sum(share.nbytes for share in sums.by_dtype)
     return [
-        (
-            Cell(share.dtype.name),
-            Cell(format_count(share.tensors), right=True),
-            Cell(format_count(share.elements), right=True),
-            Cell(format_bytes(share.nbytes), format_bytes_exact(share.nbytes), right=True),
-            Cell(format_percent(share.nbytes, whole), right=True),
+        JumpRow(
+            (
+                Cell(share.dtype.name),
+                Cell(format_count(share.tensors), right=True),
+                Cell(format_count(share.elements), right=True),
+                Cell(format_bytes(share.nbytes), format_bytes_exact(share.nbytes), right=True),
+                Cell(format_percent(share.nbytes, whole), right=True),
+            ),
+            share=share.nbytes / whole if whole else 0.0,
         )
         for share in sums.by_dtype
     ]
