@@ -59,7 +59,7 @@ def test_that_a_structured_array_is_named_with_its_fields(tmp_path: Path) -> Non
 
     checkpoint = open_checkpoint(tmp_path / "a.npy")
 
-    assert "[x: float32, label: int64, box: float32 (2,)], 3×4" in str(checkpoint.nodes.value[0])
+    assert "[x: f4, label: i8, box: 2×f4], 3×4" in str(checkpoint.nodes.value[0])
     assert checkpoint.nodes.type_name(0) == "numpy.ndarray"
 
 

@@ -12,7 +12,7 @@ from viewer.export.objects import NormalObject, normal_object
 from viewer.export.values import CallValue, DictValue, NameValue, Record, TensorValue, Value
 from viewer.formats.pickle import PickleSession
 from viewer.formats.pickle.names import plain_name
-from viewer.formats.pickle.numpy_shapes import DtypeRecord
+from viewer.formats.pickle.numpy_dtypes import DtypeRecord
 from viewer.formats.pickle.plain_shapes import original_bytes
 from viewer.formats.pickle.standins import ObjectStandIn, StandInType
 

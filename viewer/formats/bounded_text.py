@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from viewer.formats.pickle.names import constant_of
-from viewer.formats.pickle.numpy_shapes import ArrayRecord, DtypeRecord
+from viewer.formats.pickle.numpy_dtypes import DtypeRecord
+from viewer.formats.pickle.numpy_shapes import ArrayRecord
 from viewer.formats.pickle.standins import (
     KeyStandIn,
     MappingStandIn,

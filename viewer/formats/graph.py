@@ -12,7 +12,8 @@ from viewer.checkpoint.tensors import TensorFlag, TensorTable
 from viewer.formats.bounded_text import TextMaker
 from viewer.formats.limits import Limits
 from viewer.formats.pickle.names import constant_of, modern_name
-from viewer.formats.pickle.numpy_shapes import ArrayRecord, DtypeRecord
+from viewer.formats.pickle.numpy_dtypes import DtypeRecord
+from viewer.formats.pickle.numpy_shapes import ArrayRecord
 from viewer.formats.pickle.persistent import PersistentId
 from viewer.formats.pickle.standins import (
     Group,

@@ -17,7 +17,8 @@ from viewer.formats.archives import ZipMember
 from viewer.formats.byte_source import ByteSource
 from viewer.formats.nested import child_task, reader_of
 from viewer.formats.pickle import Group, PickleSession, Problem, TensorStandIn
-from viewer.formats.pickle.numpy_shapes import ArrayRecord, DtypeRecord
+from viewer.formats.pickle.numpy_dtypes import DtypeRecord
+from viewer.formats.pickle.numpy_shapes import ArrayRecord
 from viewer.formats.pickle_stream import load_pickle_task
 from viewer.formats.reading import Part, PartReader, Reading
 from viewer.formats.zip_archive import ZipArchive
@@ -29,6 +30,8 @@ _MAX_HEADER_NBYTES: Final = 10_000
 """As numpy itself has it (numpy/lib/format.py, _MAX_HEADER_SIZE)."""
 _MAX_SHOWN_NBYTES: Final = 1 << 16
 """Values of types that torch lacks are shown up to here: text, bytes."""
+_MAX_RECORDS_NBYTES: Final = 16 << 20
+"""Records of a structured dtype are taken apart in memory up to here."""
 _MAX_DIMS: Final = 64
 _MAX_FIELDS: Final = 64
 _LONG: Final = re.compile(r"(?<=\d)L\b")
@@ -57,11 +60,11 @@ class NpyReader(PartReader):
         else:
             array = ArrayRecord(reading.session, "numpy.ndarray")
             left = source.nbytes - start
-            if left <= _MAX_SHOWN_NBYTES and not dtype.fields:
+            if left <= (_MAX_RECORDS_NBYTES if dtype.members else _MAX_SHOWN_NBYTES):
                 array.fill(shape, dtype, fortran=fortran, data=source.read(start, left))
             else:
                 size = "×".join(map(str, shape)) or "scalar"
-                array.note = f"{dtype.text}, {size}: torch has no such dtype, so its values are not shown"
+                array.note = f"{dtype.text}, {size}: torch has no such dtype, and {left:,} bytes are too many to list"
             root = array
         return Part(root, self.name, warnings, facts)
 
@@ -135,19 +138,27 @@ def _is_extent(extent: object) -> bool:
 
 
 def _dtype(descr: object) -> DtypeRecord:
-    """The dtype that a header describes: a code, or a list of fields."""
+    """The dtype that a header describes (numpy/lib/format.py:descr_to_dtype): a code, a list of fields (name or
+    title and name, dtype, and the shape of a subarray), or a pair of a dtype and a shape."""
     if isinstance(descr, str) and len(descr) <= 40:
         return DtypeRecord(descr)
-    if not isinstance(descr, list) or not descr:
+    if isinstance(descr, tuple) and len(descr) == 2:
+        made = DtypeRecord("V")
+        made.__setstate__((3, "|", (_dtype(descr[0]), descr[1]), None, None))
+        made.itemsize = made.base.itemsize * numel_of(made.extents) if made.base is not None else 0
+        return made
+    if not isinstance(descr, list) or not 0 < len(descr) <= _MAX_FIELDS:
         raise ValueError("its dtype is of an unknown form")
-    record = DtypeRecord("V")
-    parts = []
-    for entry in descr[:_MAX_FIELDS]:
-        name, kind = entry[0], entry[1]
-        text = DtypeRecord(kind).text if isinstance(kind, str) else "…"
-        parts.append(f"{str(name)[:40]}: {text}" + (f" {entry[2]}"[:40] if len(entry) > 2 else ""))
-    record.fields = ", ".join(parts) + (", …" if len(descr) > _MAX_FIELDS else "")
-    return record
+    made, members, offset = DtypeRecord("V"), [], 0
+    for entry in descr:
+        name = entry[0][1] if isinstance(entry[0], tuple) else entry[0]
+        kind = _dtype(entry[1] if len(entry) == 2 else (entry[1], entry[2]))
+        if name != "":  # what fills the gaps between aligned fields has no name
+            members.append((str(name), kind, offset))
+        offset += kind.itemsize
+    made.set_members(members)
+    made.itemsize = offset
+    return made
 
 
 def _tensor(

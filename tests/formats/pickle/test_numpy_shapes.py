@@ -98,7 +98,7 @@ def test_that_arrays_torch_has_no_dtype_for_are_objects_with_a_note(protocol: in
     assert [shown["bytes", "items", n] for n in range(2)] == [b"a", b"bc"]
     assert [shown["objects", "items", n] for n in range(3)] == [1, "x", None]
     assert shown["structured",] == "[x: f4, y: i8], 2"
-    assert shown["dates",] == "M8, 1"
+    assert shown["dates",] == "datetime64[D], 1"
     for name in arrays:
         assert nodes.kind[nodes.first_child[0] + list(arrays).index(name)] == Kind.OBJECT
 

@@ -9,7 +9,8 @@ the arguments mean. The known shapes are
 
 `HARMLESS` lists those that only build plain data or tensors wherever they are really called. Some that are rebuilt
 here are not in it, since a program that really called them could be led anywhere: `builtins.getattr`,
-`functools.partial`, `torch.storage._load_from_bytes` (a pickle of its own).
+`functools.partial`, `numpy.ma.core._mareconstruct` (an instance of any class), `torch.storage._load_from_bytes` (a
+pickle of its own).
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ HARMLESS: Final = (
         "numpy.ndarray",
         "types.SimpleNamespace",
     }
-) - {"builtins.getattr", "functools.partial", "torch.storage._load_from_bytes"}
+) - {"builtins.getattr", "functools.partial", "numpy.ma.core._mareconstruct", "torch.storage._load_from_bytes"}
 
 
 def is_harmless(module: str, name: str) -> bool:

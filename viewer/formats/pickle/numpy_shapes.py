@@ -1,95 +1,43 @@
-"""Known shapes of numpy: dtypes, scalars and arrays. numpy itself is not needed.
+"""Known shapes of numpy: scalars and arrays. numpy itself is not needed.
 
-Forms follow numpy/_core/src/multiarray/descriptor.c (`arraydescr_reduce`, `arraydescr_setstate`), methods.c
-(`array_reduce`, `array_setstate`) and numpy/_core/numeric.py (`_frombuffer`).
+Forms follow numpy/_core/src/multiarray/methods.c (`array_reduce`, `array_setstate`), numpy/_core/numeric.py
+(`_frombuffer`) and numpy/ma/core.py (`MaskedArray.__getstate__`, `_mareconstruct`).
+
+An array of numbers is a row of the TensorTable. A structured one is an object with a row for each field, whose bytes
+are gathered from the records; dates, durations, texts and long doubles are listed as numpy prints them.
 """
 
 from __future__ import annotations
 
-import codecs
 import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.dtypes import DTYPE_CODE, DTYPES
 from viewer.checkpoint.tensors import contiguous_stride, numel_of
+from viewer.formats.pickle.numpy_dtypes import DtypeRecord
+from viewer.formats.pickle.numpy_elements import element_reader
 from viewer.formats.pickle.plain_shapes import original_bytes
-from viewer.formats.pickle.standins import Record, ScalarStandIn, StandInType
+from viewer.formats.pickle.standins import Problem, Record, ScalarStandIn, StandInType
 
 if TYPE_CHECKING:
     from viewer.formats.pickle.session import PickleSession
-
-_TORCH_NAMES: Final = {
-    "b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64",
-    "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
-    "f2": "float16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128",
-}  # fmt: skip
-"""numpy's kind and size, and torch's name."""
 
 _STRUCT_CODES: Final = {
     "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q",
     "f2": "e", "f4": "f", "f8": "d", "c8": "ff", "c16": "dd",
 }  # fmt: skip
 
+_RECORD_TYPES: Final = ("numpy.record", "numpy.void", "numpy.rec.record")
 _DIMS: Final = 64
-_FIELDS: Final = 64
 _TEXT_NBYTES: Final = 1 << 20
-
-
-class DtypeRecord(Record):
-    """A numpy dtype.
-
-    Attributes
-    ----------
-    code
-        Kind and bytes of an element, as numpy writes them ("f4", "U3", "O8", "V12").
-    big_endian
-        True where the most significant byte comes first.
-    fields
-        Of a structured dtype: text such as "x: f4, y: i8"; "" for any other.
-    """
-
-    __slots__ = ("big_endian", "code", "fields")
-
-    def __init__(self, code: str) -> None:
-        self.big_endian = code[:1] == ">"
-        self.code = code.lstrip("<>=|")
-        self.fields = ""
-
-    def __setstate__(self, state: object) -> None:
-        # (version, byte order, subarray, names, fields, itemsize, alignment, flags[, metadata])
-        if type(state) is not tuple or len(state) < 5:
-            return
-        order, subarray, names, fields = state[1:5]
-        if type(order) is str and order in ("<", ">"):
-            self.big_endian = order == ">"
-        if type(names) is tuple and type(fields) is dict and len(names) <= _FIELDS:
-            parts = []
-            for name in names:
-                field = fields.get(name) if type(name) is str else None
-                kind = field[0].code if type(field) is tuple and field and isinstance(field[0], DtypeRecord) else "?"
-                parts.append(f"{str(name)[:40]}: {kind}" if type(name) is str else "?")
-            self.fields = ", ".join(parts)
-        elif subarray is not None:
-            self.fields = "subarray"
-
-    def decode(self, raw: bytes) -> str:
-        """An element of a text dtype, which numpy keeps in UTF-32 and fills up with zeros."""
-        # By the functions themselves: a codec looked up by name is imported when it is first needed.
-        decode = codecs.utf_32_be_decode if self.big_endian else codecs.utf_32_le_decode
-        return decode(raw, "replace", True)[0].rstrip("\0")
-
-    @property
-    def torch_name(self) -> str:
-        """What torch calls this dtype; "" where it has none such."""
-        return "" if self.fields else _TORCH_NAMES.get(self.code, "")
-
-    @property
-    def text(self) -> str:
-        if self.fields:
-            return f"[{self.fields}]"
-        torch_name = self.torch_name
-        return f"{'>' if self.big_endian and torch_name else ''}{torch_name or self.code}"
+_SCALAR_NBYTES: Final = 4_096
+_DEPTH: Final = 8
+"""Records inside records that are taken apart."""
+_GATHERED_AT_ONCE: Final = 256
+"""Bytes of records that count as one decoded item (`PickleSession.may_decode`): copying is that much faster."""
+_SLOW: Final = 100
+"""Items that a long double counts as: its digits are worked out in exact fractions, in up to a millisecond."""
 
 
 class ArrayRecord(Record):
@@ -107,10 +55,11 @@ class ArrayRecord(Record):
         Children to show below it; None where there are none.
     """
 
-    __slots__ = ("_session", "note", "number", "parts", "type_name")
+    __slots__ = ("_is_masked", "_session", "note", "number", "parts", "type_name")
 
-    def __init__(self, session: PickleSession, type_name: str) -> None:
+    def __init__(self, session: PickleSession, type_name: str, *, is_masked: bool = False) -> None:
         self._session = session
+        self._is_masked = is_masked
         self.type_name = type_name
         self.number: int | None = None
         self.note = "without its state"
@@ -124,9 +73,25 @@ class ArrayRecord(Record):
             # A subclass's own state around it (numpy/ma, pandas …).
             self.parts = {"state": state}
             return
-        self.fill(
-            state[1], state[2], fortran=bool(state[3]) if type(state[3]) in {int, bool} else False, data=state[4]
-        )
+        _, shape, dtype, order, data = state[:5]
+        fortran = bool(order) if type(order) in {int, bool} else False
+        if self._is_masked and len(state) == 7:
+            self._take_masked(shape, dtype, fortran, data, state[5], state[6])
+        else:
+            self.fill(shape, dtype, fortran=fortran, data=data)
+
+    def _take_masked(
+        self, shape: object, dtype: object, fortran: bool, data: object, mask: object, fill_value: object
+    ) -> None:
+        """The parts of a masked array: its mask is True where a value does not count."""
+        values = ArrayRecord(self._session, "numpy.ndarray")
+        values.fill(shape, dtype, fortran=fortran, data=data)
+        masked = ArrayRecord(self._session, "numpy.ndarray")
+        masked.fill(shape, _mask_dtype(dtype), fortran=fortran, data=mask)
+        sizes = _shape(shape)
+        if sizes is not None and isinstance(dtype, DtypeRecord):
+            self.note = f"{dtype.text}, {_size_text(sizes)}"
+        self.parts = {"data": values, "mask": masked, "fill_value": fill_value}
 
     def fill(self, shape: object, dtype: object, *, fortran: bool, data: object) -> None:
         """Take on a shape, a dtype and the values."""
@@ -135,26 +100,131 @@ class ArrayRecord(Record):
             self.note = "of a shape or dtype that cannot be read"
             self.parts = {"shape": shape, "dtype": dtype, "data": data}
             return
-        size_text = "×".join(map(str, sizes)) or "scalar"
-        if not dtype.torch_name:
-            self.note = f"{dtype.text}, {size_text}"
-            self.parts = _other_values(self._session, dtype, sizes, data)
-            return
-        code = DTYPE_CODE[dtype.torch_name]
-        needed = numel_of(sizes) * DTYPES[code].itemsize
+        stride = contiguous_stride(sizes)
+        if fortran and len(sizes) > 1:
+            stride = tuple(reversed(contiguous_stride(sizes[::-1])))
+        else:
+            fortran = False
         try:
             raw = original_bytes(self._session, data)
         except TypeError:
-            self.note = f"{dtype.text}, {size_text}, of which the values are not in the file"
-            self.parts = {"data": data}
+            self.note = f"{dtype.text}, {_size_text(sizes)}"
+            # Objects are listed in logical order whatever the order in memory.
+            self.parts = {"items": data} if type(data) is list else {"data": data}
+            if type(data) is not list:
+                self.note += ", of which the values are not in the file"
             return
-        self.number = _add_array(self._session, code, sizes, raw, fortran=fortran, big_endian=dtype.big_endian)
-        if self.type_name != "numpy.ndarray":
-            self._session.tensors.extra[self.number]["type"] = self.type_name
+        self.take(dtype, sizes, stride, raw, data)
+        if self.number is not None:
+            extra = self._session.tensors.extra[self.number]
+            if fortran:
+                extra["fortran"] = True
+            if self.type_name != "numpy.ndarray":
+                extra["type"] = self.type_name
+
+    def take(
+        self,
+        dtype: DtypeRecord,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        raw: bytes,
+        data: object,
+        depth: int = 0,
+    ) -> None:
+        """Take on values that lie in `raw`.
+
+        Parameters
+        ----------
+        stride
+            In elements.
+        data
+            What the pickle holds: shown where `raw` cannot be taken apart.
+        """
+        if dtype.base is not None and len(shape) + len(dtype.extents) <= _DIMS:
+            inner = contiguous_stride(dtype.extents)
+            count = numel_of(dtype.extents)
+            shape, stride = (*shape, *dtype.extents), (*(step * count for step in stride), *inner)
+            dtype = dtype.base
+        if dtype.torch_name:
+            self._take_numbers(dtype, shape, stride, raw)
+            return
+        self.note = f"{dtype.text}, {_size_text(shape)}"
+        self.parts = None
+        if dtype.members:
+            self.parts = self._fields(dtype, shape, stride, raw, depth)
+        elif dtype.base is None:
+            self.parts = self._items(dtype, shape, stride, raw)
+        if self.parts is None:
+            self.parts = {"data": data}
+
+    def _take_numbers(self, dtype: DtypeRecord, shape: tuple[int, ...], stride: tuple[int, ...], raw: bytes) -> None:
+        session, code, big_endian = self._session, DTYPE_CODE[dtype.torch_name], dtype.big_endian
+
+        def add_storage() -> int:
+            return session.add_inline_storage(raw, code, big_endian=big_endian)
+
+        storage = session.once(f"array {code} {big_endian}", raw, add_storage)
+        assert isinstance(storage, int)
+        number = self.number = session.add_tensor(code, shape, stride, storage)
+        session.tensors.extra[number] = {"numpy": True}
+        needed = numel_of(shape) * DTYPES[code].itemsize
         if needed > len(raw):
-            self._session.tensors.problem[self.number] = (
-                f"reaches outside its storage: needs {needed:,} bytes of {len(raw):,}"
-            )
+            session.tensors.problem[number] = f"reaches outside its storage: needs {needed:,} bytes of {len(raw):,}"
+
+    def _fields(
+        self, dtype: DtypeRecord, shape: tuple[int, ...], stride: tuple[int, ...], raw: bytes, depth: int
+    ) -> dict[str, object] | None:
+        """An array for each field, of bytes gathered from the records; None where there are too many or they lie."""
+        session, count, itemsize = self._session, numel_of(shape), dtype.itemsize
+        if (
+            depth >= _DEPTH
+            or itemsize == 0
+            or count * itemsize > len(raw)
+            or sum(kind.itemsize for _, kind, _ in dtype.members) > itemsize
+            or not session.may_decode(len(raw) // _GATHERED_AT_ONCE + 10 * len(dtype.members))
+        ):
+            return None
+        parts: dict[str, object] = {}
+        for name, kind, offset in dtype.members:
+            if offset < 0 or offset + kind.itemsize > itemsize:
+                parts[name] = Problem(f"it would lie outside the {itemsize:,} bytes of a record")
+                continue
+            gathered = _gather(raw, count, itemsize, offset, kind.itemsize)
+            parts[name] = self._field(kind, shape, stride, gathered, depth + 1)
+        return parts
+
+    def _field(
+        self, dtype: DtypeRecord, shape: tuple[int, ...], stride: tuple[int, ...], raw: bytes, depth: int
+    ) -> object:
+        if not shape and not dtype.members and dtype.base is None:
+            try:
+                return _element(self._session, dtype, raw)
+            except (TypeError, ValueError):
+                return raw
+        array = ArrayRecord(self._session, "numpy.ndarray" if shape or not dtype.members else "numpy.void")
+        array.take(dtype, shape, stride, raw, raw, depth)
+        return array
+
+    def _items(
+        self, dtype: DtypeRecord, shape: tuple[int, ...], stride: tuple[int, ...], raw: bytes
+    ) -> dict[str, object] | None:
+        """The elements as a list in logical order; None where there are too many, or it is not known how."""
+        session, count, width = self._session, numel_of(shape), dtype.itemsize
+        if width == 0 or count * width > min(len(raw), _TEXT_NBYTES):
+            return None
+        is_slow = dtype.code[:1] in {"f", "c"}
+        if not session.may_decode(count * (_SLOW if is_slow else 1)):
+            return None
+        read = element_reader(dtype, raw)
+        if read is None:
+            return None
+        order = range(count) if stride == contiguous_stride(shape) else _positions(shape, stride)
+        items = [read(raw[at * width : (at + 1) * width]) for at in order]
+        return {"items": items}
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape)) or "scalar"
 
 
 def _shape(shape: object) -> tuple[int, ...] | None:
@@ -166,47 +236,68 @@ def _shape(shape: object) -> tuple[int, ...] | None:
     return shape if numel_of(shape) < 1 << 62 else None
 
 
-def _add_array(
-    session: PickleSession, code: int, shape: tuple[int, ...], raw: bytes, *, fortran: bool, big_endian: bool
-) -> int:
-    def add_storage() -> int:
-        return session.add_inline_storage(raw, code, big_endian=big_endian)
-
-    storage = session.once(f"array {code} {big_endian}", raw, add_storage)
-    assert isinstance(storage, int)
-    stride = contiguous_stride(shape)
-    extra: dict[str, object] = {"numpy": True}
-    if fortran and len(shape) > 1:
-        stride = tuple(reversed(contiguous_stride(shape[::-1])))
-        extra["fortran"] = True
-    number = session.add_tensor(code, shape, stride, storage)
-    session.tensors.extra[number] = extra
-    return number
+def _positions(shape: tuple[int, ...], stride: tuple[int, ...]) -> list[int]:
+    """Where each element lies, in logical order."""
+    positions = [0]
+    for extent, step in zip(shape, stride, strict=True):
+        positions = [at + nth * step for at in positions for nth in range(extent)]
+    return positions
 
 
-def _other_values(
-    session: PickleSession, dtype: DtypeRecord, shape: tuple[int, ...], data: object
-) -> dict[str, object] | None:
-    """What to show below an array whose dtype torch lacks: objects as they are, short texts decoded, or the bytes."""
-    if type(data) is list:
-        return {"items": data}
-    kind, size = dtype.code[:1], dtype.code[1:]
-    if kind not in {"U", "S"} or not size.isdigit() or dtype.fields:
-        return {"data": data}
-    raw = original_bytes(session, data)
-    width = int(size) * (4 if kind == "U" else 1)
-    count = min(numel_of(shape), len(raw) // max(width, 1))
-    if width == 0 or len(raw) > _TEXT_NBYTES or not session.may_decode(count):
-        return {"data": data}
-    items: list[object] = []
-    for at in range(0, count * width, width):
-        piece = raw[at : at + width]
-        items.append(dtype.decode(piece) if kind == "U" else piece.rstrip(b"\0"))
-    return {"items": items}
+def _gather(raw: bytes, count: int, itemsize: int, offset: int, width: int) -> bytes:
+    """One field of each of `count` records, end to end."""
+    end = count * itemsize
+    if width == itemsize:
+        return raw[:end]
+    if count <= width:
+        return b"".join([raw[at : at + width] for at in range(offset, end, itemsize)])
+    gathered = bytearray(count * width)
+    for nth in range(width):
+        gathered[nth::width] = raw[offset + nth : end : itemsize]
+    return bytes(gathered)
+
+
+def _element(session: PickleSession, dtype: DtypeRecord, raw: bytes) -> object:
+    """One element: a number, a text, or a record with its fields."""
+    name = dtype.torch_name
+    if name:
+        if len(raw) != DTYPES[DTYPE_CODE[name]].itemsize:
+            raise ValueError("not the bytes of one number")
+        numbers = struct.unpack((">" if dtype.big_endian else "<") + _STRUCT_CODES[dtype.code], raw)
+        value: object = complex(*numbers) if len(numbers) == 2 else numbers[0]
+        return ScalarStandIn(f"numpy.{'bool_' if name == 'bool' else name}", repr(value), value)
+    if dtype.members or dtype.base is not None:
+        record = ArrayRecord(session, "numpy.void" if dtype.members else "numpy.ndarray")
+        record.take(dtype, (), (), raw, raw)
+        return record
+    if len(raw) != dtype.itemsize and dtype.code[:1] in {"M", "m", "f", "c"}:
+        raise ValueError("not the bytes of one element")
+    read = element_reader(dtype, raw)
+    if read is None:
+        raise TypeError("no plain value")
+    value = read(raw)
+    if isinstance(value, ScalarStandIn):
+        return value
+    if isinstance(value, str):
+        return ScalarStandIn("numpy.str_", value)
+    return ScalarStandIn("numpy.void" if dtype.code[:1] == "V" else "numpy.bytes_", "", value)
+
+
+def _mask_dtype(dtype: object) -> DtypeRecord:
+    """The dtype of a mask: a bool for each value, or for each field of it (numpy/ma/core.py:make_mask_descr)."""
+    made = DtypeRecord("b1")
+    if isinstance(dtype, DtypeRecord) and dtype.members:
+        made = DtypeRecord(f"V{len(dtype.members)}")
+        plain = all(not kind.members and kind.base is None for _, kind, _ in dtype.members)
+        if plain:
+            made.set_members([(name, DtypeRecord("b1"), nth) for nth, (name, _, _) in enumerate(dtype.members)])
+    return made
 
 
 def _dtype(_session: PickleSession) -> Callable[..., object]:
     def build(code: object, _align: object = False, _copy: object = True) -> DtypeRecord:
+        if isinstance(code, StandInType) and code.dotted in _RECORD_TYPES:
+            return DtypeRecord("V")  # the fields and the size come with the state
         if type(code) is not str or len(code) > 40:
             raise TypeError("not a code")
         return DtypeRecord(code)
@@ -215,24 +306,11 @@ def _dtype(_session: PickleSession) -> Callable[..., object]:
 
 
 def _scalar(session: PickleSession) -> Callable[..., object]:
-    def build(dtype: object, packed: object = b"") -> ScalarStandIn:
+    def build(dtype: object, packed: object = b"") -> object:
         if not isinstance(dtype, DtypeRecord):
             raise TypeError("not a dtype")
-        code = dtype.code
-        name = dtype.torch_name
-        if not name:
-            if code[:1] in {"U", "S"}:
-                raw = original_bytes(session, packed)[:4_096]
-                if code[:1] == "U":
-                    return ScalarStandIn("numpy.str_", dtype.decode(raw))
-                return ScalarStandIn("numpy.bytes_", "", raw)
-            raise TypeError("no plain number")
         raw = original_bytes(session, packed)
-        if len(raw) != DTYPES[DTYPE_CODE[name]].itemsize:
-            raise ValueError("not the bytes of one number")
-        numbers = struct.unpack((">" if dtype.big_endian else "<") + _STRUCT_CODES[code], raw)
-        value: object = complex(*numbers) if len(numbers) == 2 else numbers[0]
-        return ScalarStandIn(f"numpy.{'bool_' if name == 'bool' else name}", repr(value), value)
+        return _element(session, dtype, raw[:_SCALAR_NBYTES] if dtype.code[:1] in {"U", "S"} else raw)
 
     return build
 
@@ -242,6 +320,15 @@ def _reconstruct(session: PickleSession) -> Callable[..., object]:
         if not isinstance(array_type, StandInType):
             raise TypeError("not a class")
         return ArrayRecord(session, array_type.dotted)
+
+    return build
+
+
+def _reconstruct_masked(session: PickleSession) -> Callable[..., object]:
+    def build(array_type: object, _base: object, _shape: object = (), _code: object = "b") -> ArrayRecord:
+        if not isinstance(array_type, StandInType):
+            raise TypeError("not a class")
+        return ArrayRecord(session, array_type.dotted, is_masked=True)
 
     return build
 
@@ -260,5 +347,6 @@ NUMPY_SHAPES: Final[dict[str, Callable[[PickleSession], Callable[..., object]]]]
     "numpy._core.multiarray.scalar": _scalar,
     "numpy._core.multiarray._reconstruct": _reconstruct,
     "numpy._core.numeric._frombuffer": _from_buffer,
+    "numpy.ma.core._mareconstruct": _reconstruct_masked,
 }
 """By dotted name (see `viewer.formats.pickle.known`)."""
