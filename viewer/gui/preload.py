@@ -22,8 +22,13 @@ from viewer.task import Progress, Task
 
 _QT_MODULES: Final = ("QtCore", "QtGui", "QtWidgets", "QtSvg", "QtOpenGL", "QtOpenGLWidgets", "QtTest")
 """What pyqtgraph copies every name of."""
-_WITHOUT_QT: Final = ("numpy", "pydoc", "subprocess", "decimal")
+_WITHOUT_QT: Final = (
+    "numpy", "numpy.typing", "pydoc", "subprocess", "decimal", "cProfile", "importlib.resources", "colorama",
+    "xml.etree.ElementTree", "multiprocessing.connection",
+)  # fmt: skip
 """What pyqtgraph imports besides, the slowest of it."""
+_LOOK_MS: Final = 10
+"""How often to look whether the thread is done: a signal from it could meet a window that is gone."""
 _NAMES_PER_STEP: Final = 10
 _PAUSE_MS: Final = 800
 """The document comes first: its sums are still being counted when its rows are on screen."""
@@ -38,6 +43,9 @@ class Preloader(QObject):
         self._begun: set[str] = set()
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._load_qt)
+        self._thread: threading.Thread | None = None
+        self._look = QTimer(self, interval=_LOOK_MS)
+        self._look.timeout.connect(self._load_plots)
 
     @Slot()
     def ready_details(self) -> None:
@@ -61,7 +69,17 @@ class Preloader(QObject):
         """A tensor was chosen: when the engine has counted, a plot will be drawn."""
         if self._begins("numbers") and "numpy" not in sys.modules:
             # Not a daemon: at the end of the process an import is worth waiting for, being the shorter evil.
-            threading.Thread(target=_import_without_qt, name="import numpy").start()
+            self._thread = threading.Thread(target=_import_without_qt, name="import numpy")
+            self._thread.start()
+            self._look.start()
+
+    @Slot()
+    def _load_plots(self) -> None:
+        """Import pyqtgraph in an event of its own: with the first drawing it would make one of twice the length."""
+        if self._thread is not None and not self._thread.is_alive():
+            self._look.stop()
+            self._thread = None
+            importlib.import_module("viewer.gui.plots")
 
     def _begins(self, what: str) -> bool:
         if what in self._begun:
@@ -95,7 +113,8 @@ def _values(module: object) -> Iterator[object]:
 
 def _import_without_qt() -> None:
     for name in _WITHOUT_QT:
-        importlib.import_module(name)
+        with suppress(ImportError):  # colorama is there on some systems only; who needs a module will say so
+            importlib.import_module(name)
 
 
 def _ignore(_result: object) -> None:
