@@ -27,6 +27,7 @@ _SHOWN_AS_TEXT_NAMES = frozenset(
         "copyreg._reconstructor",
         "copyreg.__newobj__",
         "copyreg.__newobj_ex__",
+        "torch.nested._internal.nested_tensor._rebuild_njt",
     }
 )
 

@@ -12,6 +12,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.errors import LimitExceeded, NotACheckpoint, ViewerError
 from viewer.formats.folders import folder_of, folder_task
 from viewer.formats.limits import LIMITS, Limits
+from viewer.formats.nested_sizes import note_nested_sizes
 from viewer.formats.numpy_files import NpyReader
 from viewer.formats.placing import place_globals
 from viewer.formats.raw_pickle import RawPickleReader
@@ -89,6 +90,7 @@ def open_task(path: str | os.PathLike[str], limits: Limits = LIMITS) -> Task[Che
 
 
 def _placed(checkpoint: Checkpoint) -> Checkpoint:
+    note_nested_sizes(checkpoint)
     checkpoint.globals = place_globals(checkpoint.globals, checkpoint.nodes)
     return checkpoint
 

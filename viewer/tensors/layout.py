@@ -82,6 +82,8 @@ def whole(tensor: TensorRef) -> Block:
     if tensor.storage is None or tensor.layout != "strided":
         if tensor.layout != "strided":
             raise MalformedFile(f"a {tensor.layout} tensor: its values are in the rows below it")
+        if "type" in tensor.extra and tensor.device != "meta":
+            raise MalformedFile(f"a {tensor.extra['type']} around other tensors: its values are in the rows below it")
         raise MalformedFile(f"no data of it is stored (device {tensor.device})")
     block = Block(0, tensor.storage_offset, tensor.shape, tensor.stride)
     if (

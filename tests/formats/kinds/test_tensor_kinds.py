@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,66 @@ def test_that_a_wrapper_shows_what_it_wraps(tmp_path: Path) -> None:
     assert checkpoint.tensor(number_at(checkpoint, "w")).shape == (2, 3)
     assert shown["w/note"] == ("SCALAR", "str", "by hand")
     assert_reads_as(checkpoint, "w/inner", inner)
+
+
+class Placed(Wrapper):
+    """As DTensor is: its parts are slots, and a Parameter of it has attributes beside them."""
+
+    __slots__ = ("_local_tensor", "_spec")
+
+    def __init__(self, inner: torch.Tensor, note: str) -> None:
+        self.inner = self._local_tensor = inner
+        self._spec = Spec((Shard(0), Replicate()))
+
+
+class Spec:
+    def __init__(self, placements: tuple[object, ...]) -> None:
+        self.placements = placements
+
+
+class Shard:
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+
+class Replicate:
+    """Of every rank the whole."""
+
+
+def test_that_parts_kept_in_slots_are_rows_and_say_where_the_part_belongs(tmp_path: Path) -> None:
+    local = torch.arange(6.0).reshape(2, 3)
+    checkpoint = opened(tmp_path, {"d": Placed(local, "")})
+    reference = checkpoint.tensor(number_at(checkpoint, "d"))
+    assert reference.extra["local shape"] == "2×3"
+    assert reference.extra["placements"] == "Shard(0), Replicate()"
+    assert_reads_as(checkpoint, "d/_local_tensor", local)
+    assert_reads_as(checkpoint, "d/inner", local)
+    with pytest.raises(MalformedFile, match="around other tensors: its values are in the rows below it"):
+        read_values(checkpoint, reference)
+
+
+def test_that_a_jagged_tensor_shows_its_pieces(tmp_path: Path) -> None:
+    pieces = [torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(4, 3)]
+    checkpoint = opened(tmp_path, {"n": torch.nested.nested_tensor(pieces, layout=torch.jagged)})
+    reference = checkpoint.tensor(number_at(checkpoint, "n"))
+    assert (reference.layout, reference.shape, reference.dtype.name) == ("jagged", (6, 3), "float32")
+    values = read_values(checkpoint, number_at(checkpoint, "n/values")).reshape(6, 3)
+    offsets = read_values(checkpoint, number_at(checkpoint, "n/offsets")).tolist()
+    for piece, (start, stop) in zip(pieces, pairwise(offsets), strict=True):
+        assert torch.equal(values[start:stop], piece)
+
+
+def test_that_the_sizes_of_nested_tensors_are_said(tmp_path: Path) -> None:
+    pieces = [torch.zeros(2, 3), torch.zeros(4, 3)]
+    both = {
+        "strided": torch.nested.nested_tensor(pieces),
+        "jagged": torch.nested.nested_tensor(pieces, layout=torch.jagged),
+        "long": torch.nested.nested_tensor([torch.zeros(2)] * 50),
+    }
+    checkpoint = opened(tmp_path, both)
+    found = {name: checkpoint.tensor(number_at(checkpoint, name)).extra["nested sizes"] for name in both}
+    assert found["strided"] == found["jagged"] == "2×3, 4×3"
+    assert found["long"] == "2, 2, 2, 2, 2, 2, 2, 2 … (50 tensors)"
 
 
 def test_that_storages_saved_alone_are_rows_with_their_bytes(tmp_path: Path) -> None:

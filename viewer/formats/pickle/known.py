@@ -5,7 +5,8 @@ the arguments mean. The known shapes are
 
 * the standard library's containers, dates, numbers, paths and namespaces (`plain_shapes`),
 * numpy's scalars, dtypes and arrays (`numpy_shapes`),
-* torch's tensors, parameters, storages, sizes, devices and dtypes (`torch_shapes`, `tensor_shapes`).
+* torch's tensors, parameters, storages, sizes, devices and dtypes (`torch_shapes`, `tensor_shapes`,
+  `subclass_shapes`).
 
 `HARMLESS` lists those that only build plain data or tensors wherever they are really called. Some that are rebuilt
 here are not in it, since a program that really called them could be led anywhere: `builtins.getattr`,
@@ -25,6 +26,7 @@ from viewer.formats.pickle.names import CONSTANTS, STORAGE_CLASSES, plain_name
 from viewer.formats.pickle.numpy_shapes import NUMPY_SHAPES
 from viewer.formats.pickle.plain_shapes import PLAIN_SHAPES
 from viewer.formats.pickle.standins import CallingType, ObjectStandIn, OrderedDictStandIn, StandInType
+from viewer.formats.pickle.subclass_shapes import SUBCLASS_SHAPES
 from viewer.formats.pickle.tensor_shapes import TENSOR_SHAPES
 from viewer.formats.pickle.torch_shapes import TORCH_SHAPES
 from viewer.formats.pickle.views import quick_rebuild
@@ -43,6 +45,7 @@ SHAPES: Final[dict[str, Callable[[PickleSession], Builder]]] = {
     **NUMPY_SHAPES,
     **TORCH_SHAPES,
     **TENSOR_SHAPES,
+    **SUBCLASS_SHAPES,
 }
 """By dotted name, with the module names of Python 3 and numpy 2: what makes the builder of a session."""
 

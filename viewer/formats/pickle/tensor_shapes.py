@@ -15,7 +15,6 @@ from viewer.formats.pickle.numpy_shapes import ArrayRecord
 from viewer.formats.pickle.standins import (
     Problem,
     ScalarStandIn,
-    StandInType,
     StorageStandIn,
     TensorStandIn,
 )
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 Builder = Callable[..., object]
 
 _PARAMETER: Final = int(TensorFlag.PARAMETER)
+_FEW: Final = 16
+"""Attributes of a tensor that are put beside others; a dict of more is a child of its own."""
 
 
 def dtype_of(item: object) -> int | None:
@@ -112,27 +113,26 @@ def _rebuild_parameter(session: PickleSession) -> Builder:
         if requires_grad is True:
             flags[data.number] |= GRAD
         if state:
-            _add_state(data, state)
+            add_state(data, state)
         return data
 
     return build
 
 
-def _add_state(tensor: TensorStandIn, state: object) -> None:
+def add_state(tensor: TensorStandIn, state: object) -> None:
     """Attributes of a tensor: a dict, or a dict and a dict of slots (torch/_utils.py:_set_obj_state)."""
-    if type(state) is tuple and len(state) == 2:
-        attributes, slots = state
-        if slots:
-            tensor.__setstate__(slots)
-    else:
-        attributes = state
-    if type(attributes) is dict:
-        if tensor.parts is None and attributes and all(type(name) is str for name in list(attributes)[:16]):
-            tensor.parts = attributes
-        elif attributes:
+    for attributes in state if type(state) is tuple and len(state) == 2 else (state,):
+        if not attributes:
+            continue
+        if type(attributes) is not dict or not all(type(name) is str for name in list(attributes)[:_FEW]):
             tensor.__setstate__(attributes)
-    elif attributes is not None:
-        tensor.__setstate__(attributes)
+        elif tensor.parts is None:
+            tensor.parts = attributes
+        elif max(len(attributes), len(tensor.parts)) <= _FEW and not attributes.keys() & tensor.parts.keys():
+            # A new dict: the old one is the pickle's, and may be the state of other tensors, too.
+            tensor.parts = {**tensor.parts, **attributes}
+        else:
+            tensor.__setstate__(attributes)
 
 
 def _rebuild_qtensor(session: PickleSession) -> Builder:
@@ -169,7 +169,7 @@ def _rebuild_qtensor(session: PickleSession) -> Builder:
     return build
 
 
-def _without_storage(
+def without_storage(
     session: PickleSession,
     dtype: int,
     size: object,
@@ -227,20 +227,7 @@ def _rebuild_sparse_tensor(session: PickleSession) -> Builder:
             extra["is_coalesced"] = data[3]
         values = parts["values"]
         dtype = session.tensors.dtype[values.number] if type(values) is TensorStandIn else DTYPE_CODE["float32"]
-        return _without_storage(session, dtype, size, layout=name, extra=extra, parts=parts)
-
-    return build
-
-
-def _rebuild_nested_tensor(session: PickleSession) -> Builder:
-    def build(buffer: object, sizes: object, strides: object, offsets: object) -> TensorStandIn:
-        if type(buffer) is not TensorStandIn:
-            raise TypeError("not a buffer")
-        parts: dict[str, object] = {"values": buffer, "sizes": sizes, "strides": strides, "storage_offsets": offsets}
-        extra: dict[str, object] = {key: part.number for key, part in parts.items() if type(part) is TensorStandIn}
-        dtype = session.tensors.dtype[buffer.number]
-        shape = session.tensors.shape[buffer.number]
-        return _without_storage(session, dtype, shape, layout="nested", extra=extra, parts=parts)
+        return without_storage(session, dtype, size, layout=name, extra=extra, parts=parts)
 
     return build
 
@@ -251,7 +238,7 @@ def _rebuild_meta_tensor(session: PickleSession) -> Builder:
         if code is None:
             raise TypeError("not a dtype")
         flags = GRAD if requires_grad is True else 0
-        return _without_storage(session, code, size, flags=flags, extra={"device": "meta"})
+        return without_storage(session, code, size, flags=flags, extra={"device": "meta"})
 
     return build
 
@@ -271,64 +258,6 @@ def _rebuild_on_device(session: PickleSession) -> Builder:
         if code is not None and code != session.tensors.dtype[number]:
             extra["dtype on device"] = DTYPES[code].name
         return TensorStandIn(number)
-
-    return build
-
-
-def _rebuild_wrapper_subclass(session: PickleSession) -> Builder:
-    def build(
-        made: object,
-        dtype: object,
-        size: object,
-        _stride: object,
-        _offset: object,
-        layout: object,
-        device: object,
-        requires_grad: object = False,
-    ) -> TensorStandIn:
-        code = dtype_of(dtype)
-        if code is None or not isinstance(made, StandInType):
-            raise TypeError("not a wrapper")
-        extra: dict[str, object] = {"type": made.dotted}
-        if isinstance(device, ScalarStandIn):
-            extra["device"] = device.text
-        flags = GRAD if requires_grad is True else 0
-        name = layout_name(layout)
-        return _without_storage(
-            session, code, size, layout=name if name != "strided" else "", flags=flags, extra=extra
-        )
-
-    return build
-
-
-_PLAIN_TYPES: Final = {"torch.Tensor", "torch._tensor.Tensor", "torch.tensor.Tensor"}
-_PARAMETER_TYPES: Final = {"torch.nn.parameter.Parameter", "torch.nn.Parameter", "torch.nn.parameter.Buffer"}
-
-
-def _rebuild_from_type(session: PickleSession) -> Builder:
-    # A table of its own: that a rebuild calls a rebuild that calls a rebuild … would cost a level each time.
-    inner: dict[str, Builder] = {}
-
-    def build(function: object, made: object, args: object, state: object = None) -> object:
-        if not isinstance(function, StandInType) or not isinstance(made, StandInType) or type(args) is not tuple:
-            raise TypeError("not a rebuild of a tensor")
-        if function.dotted not in inner:
-            shape = TENSOR_SHAPES.get(function.dotted)
-            if shape is None or shape is _rebuild_from_type:
-                raise TypeError("not a rebuild of a tensor")
-            inner[function.dotted] = shape(session)
-        if len(args) > 16:
-            raise TypeError("too many arguments")
-        tensor = inner[function.dotted](*args)
-        if type(tensor) is not TensorStandIn:
-            raise TypeError("not a tensor")
-        if made.dotted in _PARAMETER_TYPES:
-            session.tensors.flags[tensor.number] |= _PARAMETER
-        elif made.dotted not in _PLAIN_TYPES:
-            session.tensors.extra.setdefault(tensor.number, {})["type"] = made.dotted
-        if state:
-            _add_state(tensor, state)
-        return tensor
 
     return build
 
@@ -368,14 +297,10 @@ TENSOR_SHAPES: Final[dict[str, Callable[[PickleSession], Builder]]] = {
     "torch._utils._rebuild_qtensor": _rebuild_qtensor,
     "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
     "torch._utils._rebuild_sparse_csr_tensor": _rebuild_sparse_tensor,
-    "torch._utils._rebuild_nested_tensor": _rebuild_nested_tensor,
     "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta_tensor,
     "torch._utils._rebuild_device_tensor_from_numpy": _rebuild_on_device,
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": _rebuild_on_device,
     "torch._utils._rebuild_xla_tensor": _rebuild_on_device,
-    "torch._utils._rebuild_wrapper_subclass": _rebuild_wrapper_subclass,
-    "torch._tensor._rebuild_from_type": _rebuild_from_type,
-    "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
     "torch.nn.parameter.Parameter": _parameter,
     "torch.storage._load_from_bytes": _load_from_bytes,
 }
