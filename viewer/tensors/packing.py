@@ -40,11 +40,11 @@ def _units(checkpoint: Checkpoint, tensor: TensorRef, reader: StorageReader) -> 
     with ElementSource(checkpoint, raw, reader=reader) as source:
         for block in source.logical_blocks(max(_CHUNK_NBYTES // source.element.itemsize, 1)):
             units = source.read(block, scratch)
-            _resolve(units, tensor.flags, tensor.dtype)
+            resolve_bits(units, tensor.flags, tensor.dtype)
             yield units
 
 
-def _resolve(units: npt.NDArray[Any], flags: TensorFlag, dtype: DType) -> None:
+def resolve_bits(units: npt.NDArray[Any], flags: TensorFlag, dtype: DType) -> None:
     """Apply the lazy bits in place: a sign is one bit of a float, NaNs included."""
     import numpy as np
 

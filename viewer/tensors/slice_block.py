@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.tensors import TensorFlag
 from viewer.errors import LimitExceeded
 from viewer.task import Progress, Task
 from viewer.tensors.elements import pattern_values
+from viewer.tensors.packing import resolve_bits
 from viewer.tensors.scratch import Scratch
 from viewer.tensors.slice_reader import SliceReader
 from viewer.tensors.slice_results import MAX_BLOCK, SliceAxes, ValueBlock
@@ -116,7 +116,7 @@ class _Packer:
 
     def add(self, units: npt.NDArray[Any], rows: range, columns: range) -> None:
         """Append a rectangle; `units` may be changed."""
-        _resolve(units, self._flags, self._reader.tensor.dtype.kind)
+        resolve_bits(units, self._flags, self._reader.tensor.dtype)
         if self.stored_format:
             self._append(self.stored, self._reader.stored_integers(units), self.stored_format)
             self._append(self.patterns, units, units.dtype.str[1:])
@@ -148,21 +148,3 @@ class _Packer:
         if sys.byteorder == "big" and row.itemsize > 1:
             row = row.byteswap()
         packed += row.tobytes()
-
-
-def _resolve(units: npt.NDArray[Any], flags: TensorFlag, kind: str) -> None:
-    """Apply the conjugate and negative bits in place: a sign is one bit of a float, NaNs included."""
-    import numpy as np
-
-    if not flags & (TensorFlag.CONJ | TensorFlag.NEG):
-        return
-    if kind not in ("float", "complex"):
-        if flags & TensorFlag.NEG:
-            np.negative(units, out=units)
-        return
-    unsigned = units.view(f"u{units.itemsize}")
-    sign = np.array(1 << (8 * units.itemsize - 1), unsigned.dtype)
-    if flags & TensorFlag.NEG:
-        np.bitwise_xor(unsigned, sign, out=unsigned)
-    if flags & TensorFlag.CONJ and kind == "complex":
-        np.bitwise_xor(unsigned[1::2], sign, out=unsigned[1::2])

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MAX_PIXELS: Final = 1 << 24
 """Pixels of a map: those of the largest screens. A pixel takes nine bytes at most."""
 
-_CHUNK_NBYTES: Final = 1 << 20
-"""Bytes of a rectangle: it stays in the cache while its extremes are taken."""
+_CHUNK_NBYTES: Final = 4 << 20
+"""Bytes of a rectangle: some milliseconds of work, beside which the calls cost little."""
 
 _SMALL: Final = 1 << 18
 """Elements up to which threads are not worth their start."""
@@ -155,6 +155,7 @@ def _blocks_task(reader: SliceReader, row_edges: list[int], column_edges: list[i
     itemsize = max(reader.tensor.dtype.itemsize, 1)
     limit = reader.affordable(max(_CHUNK_NBYTES // itemsize, 1))
     spares = Spares(Scratch)
+    column_parts: dict[range, tuple[int, list[int]]] = {}  # the same for most rectangles
 
     def work(part: tuple[range, range]) -> tuple[int, int, int, Blocks]:
         some_rows, some_columns = part
@@ -162,7 +163,9 @@ def _blocks_task(reader: SliceReader, row_edges: list[int], column_edges: list[i
             units = reader.units(some_rows, some_columns, scratch)
             values = reader.numbers(units, some_rows, some_columns).reshape(len(some_rows), len(some_columns))
             row, row_starts = parts_of(row_edges, some_rows.start, some_rows.stop)
-            column, column_starts = parts_of(column_edges, some_columns.start, some_columns.stop)
+            if some_columns not in column_parts:
+                column_parts[some_columns] = parts_of(column_edges, some_columns.start, some_columns.stop)
+            column, column_starts = column_parts[some_columns]
             blocks = blocks_of(values, row_starts, column_starts, mean=mean)
             if np.shares_memory(blocks.high, units):  # nothing was reduced, and the next read writes there
                 blocks.high, blocks.low = blocks.high.copy(), blocks.low.copy()

@@ -56,14 +56,17 @@ class SliceReader:
         self.shape = value_shape(tensor)
         _check_axes(axes, self.shape)
         self._start = axes.index(0, 0)
-        self.rows = 1 if axes.row_axis is None else self.shape[axes.row_axis]
-        self.columns = 1 if axes.column_axis is None else self.shape[axes.column_axis]
+        # Beside an axis without entries, a slice at its index 0 has no elements.
+        chosen = axes.row_axis, axes.column_axis
+        most = int(all(extent for axis, extent in enumerate(self.shape) if axis not in chosen))
+        self.rows = most if axes.row_axis is None else self.shape[axes.row_axis] * most
+        self.columns = most if axes.column_axis is None else self.shape[axes.column_axis] * most
         self._reader = StorageReader(checkpoint)
         try:
             self._source = ElementSource(checkpoint, tensor, reader=self._reader)
             self.element: Element = self._source.element
             if self.element.per_byte > 1:
-                self._bytes = ElementSource(checkpoint, _as_bytes(tensor, self._source), reader=self._reader)
+                self._bytes = ElementSource(checkpoint, _storage_bytes(tensor), reader=self._reader)
             self.quantizer: Quantizer | None = None
             if tensor.dtype.kind == "quantized":
                 self.quantizer = quantizer_of(checkpoint, tensor)
@@ -222,18 +225,18 @@ class SliceReader:
         return (packed >> (position * bits).astype(np.uint8)) & np.uint8((1 << bits) - 1)
 
     def _places(self, rows: range, columns: range) -> tuple[Ints, Ints]:
-        """The byte (from the first of the byte source) and the position in it of every value of a rectangle, 1-D."""
+        """The byte in the storage and the position in it of every value of a rectangle, 1-D."""
         import numpy as np
 
         per_byte = self.element.per_byte
         last = len(self.shape) - 1
         if self.tensor.dtype.kind == "quantized":
             # Values follow each other through all dimensions.
-            steps, skipped = contiguous_stride(self.shape), self.tensor.storage_offset % per_byte
+            steps = contiguous_stride(self.shape)
         else:
-            steps, skipped = self.tensor.stride or (1,), 0
-        base, position = 0, np.zeros((1, 1), np.int64)
-        grid = np.zeros((len(rows), len(columns)), np.int64)
+            steps = self.tensor.stride or (1,)
+        position = np.zeros((1, 1), np.int64)
+        grid = np.full((len(rows), len(columns)), self.tensor.storage_offset, np.int64)
         for axis, step in enumerate(steps):
             index: Any = self._start[axis]
             if axis == self.axes.row_axis:
@@ -245,11 +248,8 @@ class SliceReader:
                 index = index // per_byte
             grid += index * step
         if self.tensor.dtype.kind == "quantized":
-            grid += skipped
             grid, position = grid // per_byte, grid % per_byte
-        else:
-            base = self.tensor.storage_offset
-        return (grid + base).reshape(-1), np.broadcast_to(position, grid.shape).reshape(-1)
+        return grid.reshape(-1), np.broadcast_to(position, grid.shape).reshape(-1)
 
 
 def _check_axes(axes: SliceAxes, shape: tuple[int, ...]) -> None:
@@ -260,18 +260,14 @@ def _check_axes(axes: SliceAxes, shape: tuple[int, ...]) -> None:
         raise ViewerError(f"{len(axes.fixed)} indexes are given for {len(shape) - len(chosen)} axes")
     others = [axis for axis in range(len(shape)) if axis not in chosen]
     for axis, at in zip(others, axes.fixed, strict=True):
-        if not 0 <= at < shape[axis]:
+        if not 0 <= at < max(shape[axis], 1):
             raise ViewerError(f"index {at:,} is outside axis {axis}, which has {shape[axis]:,} entries")
 
 
-def _as_bytes(tensor: TensorRef, source: ElementSource) -> TensorRef:
-    """The bytes of a tensor of packed values as a tensor, from the first of its storage or of its own."""
-    per_byte = source.element.per_byte
-    if tensor.dtype.kind == "quantized":
-        first, skipped = divmod(tensor.storage_offset, per_byte)
-        nbytes = -(-(skipped + tensor.numel) // per_byte) if tensor.numel else 0
-        return replace(tensor, dtype=dtype_named("uint8"), shape=(nbytes,), stride=(1,), storage_offset=first)
-    return replace(tensor, dtype=dtype_named("uint8"), shape=(source.storage.nbytes,), stride=(1,), storage_offset=0)
+def _storage_bytes(tensor: TensorRef) -> TensorRef:
+    """The whole storage of a tensor as bytes."""
+    assert tensor.storage is not None
+    return replace(tensor, dtype=dtype_named("uint8"), shape=(tensor.storage.nbytes,), stride=(1,), storage_offset=0)
 
 
 def _float_table(name: str) -> npt.NDArray[np.float32]:
