@@ -72,6 +72,31 @@ ACTIONS: Final = (
         "reload", "&Reload", "Read the file again", (_Standard.Refresh, "F5"), "reload", True, on_comparison=True
     ),
     ActionSpec("close", "&Close tab", "Close this document", (_Standard.Close,), "close", True, on_comparison=True),
+    ActionSpec(
+        "export",
+        "&Export…",
+        "Write a checkpoint, or a part of it, in the one form whose bytes depend on the content alone",
+        ("Ctrl+E",),
+        "export",
+        True,
+    ),
+    ActionSpec("export_this", "Export &this…", "Export the current row and what is below it", (), "", True),
+    ActionSpec(
+        "verify",
+        "&Verify…",
+        "Read every byte of the file: checksums, ranges, values; and say whether it is canonical",
+        ("Ctrl+Shift+V",),
+        "",
+        True,
+    ),
+    ActionSpec(
+        "content_name",
+        "Content &name…",
+        "Compute the SHA-256 that files of the same content share, whatever their format",
+        (),
+        "",
+        True,
+    ),
     ActionSpec("quit", "&Quit", "Close the window and end the engine", (_Standard.Quit, "Ctrl+Q")),
     ActionSpec("copy_name", "Copy &name", "Copy the name of the current row", (), "", True),
     ActionSpec("copy_path", "Copy &path", "Copy the path of the current row", ("Ctrl+Shift+C",), "copy", True),
@@ -136,7 +161,10 @@ ACTIONS: Final = (
 )
 
 MENUS: Final[Mapping[str, tuple[str, ...]]] = {
-    "&File": ("open", "open_folder", "open_sample", "recent>", "-", "reload", "close", "-", "quit"),
+    "&File": (
+        "open", "open_folder", "open_sample", "recent>", "-", "reload", "close", "-",
+        "export", "export_this", "verify", "content_name", "-", "quit",
+    ),
     "&Edit": ("copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path"),
     "&View": (
         "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
@@ -147,7 +175,7 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """The menus: ids of actions, "-" for a line, and "name>" for a submenu."""
 
-TOOLBAR: Final = ("open", "reload", "-", "find", "go_to_path", "copy_path")
+TOOLBAR: Final = ("open", "reload", "export", "-", "find", "go_to_path", "copy_path")
 
 
 def make_actions(parent: QWidget, handlers: Mapping[str, Callable[..., object]]) -> dict[str, QAction]:

@@ -27,6 +27,7 @@ from viewer.gui.compare.commands import comparison_handlers
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.documents import DocumentTabs, ViewOptions
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.export.commands import export_handlers
 from viewer.gui.file_dialogs import FileDialogs
 from viewer.gui.icons import IconSet
 from viewer.gui.message_bar import Message, MessageBar
@@ -142,6 +143,7 @@ class MainWindow(QMainWindow):
             "shortcuts": self._shortcuts,
             "about": self._about,
         }
+        handlers |= export_handlers(self._bridge, self._theme, self.documents, self)
         handlers |= comparison_handlers(self.documents, self._settings, self)
         return handlers | {f"theme_{choice}": partial(self._choose_theme, choice) for choice in THEME_CHOICES}
 

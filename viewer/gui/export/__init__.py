@@ -1,0 +1,1 @@
+"""Exports, checks of files and names of contents, in the window."""
