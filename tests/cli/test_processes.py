@@ -33,6 +33,10 @@ def test_that_values_bring_torch_and_no_qt(model: Path, extra: list[str]) -> Non
     assert not {"PySide6", "pyqtgraph"} & set(heavy)
 
 
+def test_that_values_of_no_tensors_bring_nothing_heavy(model: Path) -> None:
+    assert heavy_modules("show", model, "--path", "epoch", "--stats", "--values", "3", "--json") == []
+
+
 def test_that_the_module_is_the_program(model: Path) -> None:
     entries = run_process("show", model, "--json").entries
     assert entries["层"]["shape"] == [2, 3]

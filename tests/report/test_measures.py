@@ -10,7 +10,9 @@ import torch
 from viewer import open_checkpoint
 from viewer.checkpoint.document import Checkpoint
 from viewer.errors import DeviceProblem, FileChanged
+from viewer.report.extract import Extract
 from viewer.report.measures import ElementReader, check_device, measure_task
+from viewer.report.text_report import iter_text
 from viewer.task import Progress, run
 
 
@@ -69,3 +71,36 @@ def test_that_leading_elements_come_in_parts_and_end_with_the_tensor(checkpoint:
         parts = list(reader.iter_first(number, count))
     assert sum(parts, []) == [1.0] * min(count, 700_000)  # noqa: RUF017 - a dozen parts
     assert all(len(part) <= 65_536 for part in parts)
+
+
+def flipped(path: Path, tensor: torch.Tensor) -> Path:
+    """A bit of a tensor's values in the file changed."""
+    data = bytearray(path.read_bytes())
+    data[data.index(tensor.numpy().tobytes()) + 37] ^= 0x40
+    path.write_bytes(data)
+    return path
+
+
+def test_that_a_wrong_checksum_of_a_tensor_that_was_read_whole_is_found(tmp_path: Path) -> None:
+    tensors = {"a": torch.arange(4.0), "b": torch.arange(1000.0), "part": torch.arange(5000.0)[10:20]}
+    torch.save(tensors, tmp_path / "model.pth")
+    checkpoint = open_checkpoint(flipped(tmp_path / "model.pth", tensors["b"]))
+    measures = run(measure_task(checkpoint))
+    number = checkpoint.nodes.value[checkpoint.find("b")]
+    assert measures.damaged == {number: "checksum mismatch: its bytes are not those that were written"}
+    assert len(measures.summaries) == 3
+    report = "".join(iter_text(Extract(checkpoint, measures=measures)))
+    assert "checksum mismatch: the bytes of b are not those that were written" in report
+    assert "cannot be read" not in report
+
+
+def test_that_a_file_without_checksums_has_no_wrong_ones(tmp_path: Path) -> None:
+    tensors = {"b": torch.arange(1000.0)}
+    before = torch.serialization.get_crc32_options()
+    torch.serialization.set_crc32_options(False)
+    try:
+        torch.save(tensors, tmp_path / "model.pth")
+    finally:
+        torch.serialization.set_crc32_options(before)
+    checkpoint = open_checkpoint(flipped(tmp_path / "model.pth", tensors["b"]))
+    assert run(measure_task(checkpoint)).damaged == {}

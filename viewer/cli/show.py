@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from viewer.errors import BadPath
     from viewer.formats.opening import open_task
-    from viewer.report.extract import Extract
+    from viewer.report.extract import Extract, distinct_tensors
     from viewer.report.json_report import iter_json
     from viewer.report.measures import check_device, measure_task
     from viewer.report.text_report import iter_text
@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
         root = checkpoint.find(args.path)
     except BadPath as error:
         raise error.about(args.file) from None
-    if args.stats or args.values is not None:
+    # To look for the device brings torch, which a file without tensors does not need.
+    if (args.stats or args.values is not None) and any(True for _ in distinct_tensors(checkpoint, root)):
         check_device(args.device)
     measures = run_with_bar(measure_task(checkpoint, root, device=args.device), "measuring") if args.stats else None
     extract = Extract(checkpoint, root, measures, args.values, args.device)

@@ -7,6 +7,7 @@ Reading all values costs as much as the file is long; so it is done only when so
 from __future__ import annotations
 
 import zlib
+from collections.abc import Collection
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
@@ -19,11 +20,16 @@ MISMATCH: Final = "checksum mismatch: its bytes are not those that were written"
 _STEP: Final = 4 << 20
 
 
-def check_task(checkpoint: Checkpoint) -> Task[list[tuple[int, str]]]:
+def check_task(checkpoint: Checkpoint, only: Collection[int] | None = None) -> Task[list[tuple[int, str]]]:
     """Compare every storage that has a checksum; returns (storage number, problem) for those at fault.
 
     Storages without one (legacy files, safetensors, archives written with `set_crc32_options(False)`) are not read:
     `checked_count` says how many are.
+
+    Parameters
+    ----------
+    only
+        The numbers of the storages to look at; None for all.
 
     Raises
     ------
@@ -31,12 +37,13 @@ def check_task(checkpoint: Checkpoint) -> Task[list[tuple[int, str]]]:
         When the file is not the one any more that was opened.
     """
     storages = checkpoint.storages
-    total = sum(storages.nbytes[number] for number in storages.crc)
+    numbers = sorted(storages.crc if only is None else storages.crc.keys() & only)
+    total = sum(storages.nbytes[number] for number in numbers)
     done = 0
     problems: list[tuple[int, str]] = []
     buffer = memoryview(bytearray(_STEP))
     with StorageReader(checkpoint) as reader:
-        for number, expected in sorted(storages.crc.items()):
+        for number in numbers:
             if storages.encoding[number] == UNREADABLE:
                 problems.append((number, storages.problem.get(number, "it cannot be read")))
                 continue
@@ -53,7 +60,7 @@ def check_task(checkpoint: Checkpoint) -> Task[list[tuple[int, str]]]:
             except ViewerError as error:
                 problems.append((number, error.fault))
             else:
-                if crc != expected:
+                if crc != storages.crc[number]:
                     problems.append((number, MISMATCH))
             done += storage.nbytes
     return problems

@@ -28,10 +28,16 @@ class Measures:
     """Summaries of tensors, by tensor number; a tensor that cannot be read has a problem instead.
 
     The histograms in them are empty: a report does not show them, and a file may have a million tensors.
+
+    Attributes
+    ----------
+    damaged
+        By tensor number: what is wrong with bytes that were read and measured all the same.
     """
 
     summaries: dict[int, TensorSummary] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
+    damaged: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,9 @@ class Extract:
             return str(nodes.value[node])
         number = nodes.value[node]
         if nodes.kind[node] == Kind.TENSOR and isinstance(number, int):
-            return tensor_problem(self.checkpoint, number) or (
-                None if self.measures is None else self.measures.problems.get(number)
-            )
+            measures = self.measures or Measures()
+            found = tensor_problem(self.checkpoint, number) or measures.problems.get(number)
+            return found or measures.damaged.get(number)
         if nodes.kind[node] == Kind.STORAGE and isinstance(number, int):
             return self.checkpoint.storages.problem.get(number)
         return None
@@ -107,8 +113,13 @@ class ProblemTally:
         self._extract = extract
         self._count = 0
         self._first: tuple[int, str] | None = None
+        self._damaged: list[int] = []
 
     def add(self, node: int, problem: str) -> None:
+        measures = self._extract.measures
+        if measures is not None and problem in measures.damaged.values():
+            self._damaged.append(node)
+            return
         self._count += 1
         if self._first is None:
             self._first = node, problem
@@ -118,10 +129,19 @@ class ProblemTally:
         sentences = list(self._extract.checkpoint.warnings)
         if self._first is not None:
             node, problem = self._first
-            path = self._extract.checkpoint.path_of(node)
-            where = "the root" if not path else path if len(path) <= 200 else f"{path[:100]} … {path[-97:]}"
+            where = self._name(node)
             if self._count == 1:
                 sentences.append(f"{where} cannot be read: {problem}")
             else:
                 sentences.append(f"{self._count:,} entries cannot be read; the first is {where}: {problem}")
+        if self._damaged:
+            first = self._name(self._damaged[0])
+            which = (
+                first if len(self._damaged) == 1 else f"{len(self._damaged):,} entries, the first of which is {first}"
+            )
+            sentences.append(f"checksum mismatch: the bytes of {which} are not those that were written")
         return sentences
+
+    def _name(self, node: int) -> str:
+        path = self._extract.checkpoint.path_of(node)
+        return "the root" if not path else path if len(path) <= 200 else f"{path[:100]} … {path[-97:]}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
-from viewer.checkpoint.tensors import CHUNKED, numel_of
+from viewer.checkpoint.tensors import CHUNKED, NO_STORAGE, numel_of
 from viewer.report.extract import nearby_path
 from viewer.report.wording import padded, plural, printable, shortened, size_text, whole_number
 
@@ -39,7 +40,10 @@ def _facts(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     storages = checkpoint.storages
     # The bytes of a tensor in pieces are those of its pieces, which are storages too.
     own = [nbytes for nbytes, encoding in zip(storages.nbytes, storages.encoding, strict=True) if encoding != CHUNKED]
-    yield "storages", f"{whole_number(len(own))}, of {size_text(sum(own))}"
+    users = Counter(checkpoint.tensors.storage)
+    shared = [count for storage, count in users.items() if count > 1 and storage != NO_STORAGE]
+    sharing = f"; {whole_number(len(shared))} shared by {plural(sum(shared), 'tensor')}" if shared else ""
+    yield "storages", f"{whole_number(len(own))}, of {size_text(sum(own))}{sharing}"
     yield "safety", f"nothing was executed; {_named(checkpoint)}"
 
 

@@ -35,6 +35,8 @@ _SHAPE_WIDTH: Final = 24
 _TEXT_LENGTH: Final = 80
 
 _BUILTIN_TEXTS = frozenset({"str", "bytes", "bytearray"})
+_NOTED_FACTS: Final = ("local shape", "real shape")
+"""Facts of few tensors without which their row would mislead."""
 _COUNTED = frozenset({Kind.MAPPING, Kind.SEQUENCE, Kind.SET})
 
 
@@ -141,10 +143,15 @@ def _tensor_notes(checkpoint: Checkpoint, number: int) -> list[str]:
     device = checkpoint.tensor(number).device if storage == NO_STORAGE else checkpoint.storages.location[storage]
     if device != "cpu":
         notes.append(printable(device))
+    extra = tensors.extra.get(number, {})
     if number in tensors.layout:
-        notes.append(printable(tensors.layout[number]))
+        sizes = extra.get("nested sizes")
+        notes.append(printable(tensors.layout[number]) + (f" of {sizes}" if sizes else ""))
     elif storage != NO_STORAGE and not _contiguous(tensors.shape[number], tensors.stride[number]):
         notes.append(f"stride {shape_text(tensors.stride[number])}")
+    notes += [
+        f"{fact} {shortened(printable(str(extra[fact])), _TEXT_LENGTH)}" for fact in _NOTED_FACTS if fact in extra
+    ]
     return notes
 
 
