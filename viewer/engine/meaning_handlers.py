@@ -20,7 +20,7 @@ def recognise(_request: Recognise, checkpoint: Checkpoint, model: Checkpoint | N
 def view_model(request: ViewModel, checkpoint: Checkpoint) -> Task[Any]:
     from viewer.checkpoint.meaning.module_tree import module_tree_task
 
-    return module_tree_task(checkpoint, request.node)
+    return module_tree_task(checkpoint, request.node, folded=request.folded)
 
 
 def check(request: Check, checkpoint: Checkpoint) -> Task[Any]:

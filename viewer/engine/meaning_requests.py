@@ -38,10 +38,13 @@ class ViewModel(Request):
     ----------
     node
         Of the state_dict or module.
+    folded
+        True where repeated blocks are to be one row.
     """
 
     document: int
     node: int
+    folded: bool = True
 
     @property
     def documents(self) -> tuple[int, ...]:

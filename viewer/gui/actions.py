@@ -110,6 +110,33 @@ ACTIONS: Final = (
     ),
     ActionSpec("find", "&Find…", "Filter the tree by name", (_Standard.Find,), "search", True),
     ActionSpec("go_to_path", "&Go to path…", "Go to the row at a path", ("Ctrl+G",), "goto", True),
+    ActionSpec(
+        "go_to_state",
+        "Go to optimizer &state",
+        "Go to what the optimizer keeps for the current parameter",
+        ("Ctrl+J",),
+        "",
+        True,
+    ),
+    ActionSpec(
+        "go_to_parameter",
+        "Go to pa&rameter",
+        "Go to the parameter that the current optimizer state is for",
+        ("Ctrl+Shift+J",),
+        "",
+        True,
+    ),
+    ActionSpec(
+        "whole_file",
+        "The file as a &whole",
+        "Show what the file is, and what is in it as a whole",
+        ("Alt+Home",),
+        "",
+        True,
+    ),
+    ActionSpec(
+        "checks", "&Checks", "Show what to know before training goes on from this file", ("Ctrl+K",), "", True
+    ),
     ActionSpec("theme_system", "&System", "Light or dark as the desktop is", checkable=True),
     ActionSpec("theme_light", "&Light", "Light colours", checkable=True),
     ActionSpec("theme_dark", "&Dark", "Dark colours", checkable=True),
@@ -165,9 +192,11 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
         "open", "open_folder", "open_sample", "recent>", "-", "reload", "close", "-",
         "export", "export_this", "verify", "content_name", "-", "quit",
     ),
-    "&Edit": ("copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path"),
+    "&Edit": (
+        "copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path", "go_to_state", "go_to_parameter",
+    ),
     "&View": (
-        "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
+        "whole_file", "checks", "-", "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
         "zoom_in", "zoom_out", "zoom_reset", "-", "full_screen", "next_tab", "previous_tab",
     ),
     "&Compare": ("compare", "-", "swap_sides", "next_difference", "previous_difference"),

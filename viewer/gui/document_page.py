@@ -24,6 +24,7 @@ from viewer.engine.protocol import CloseDocument, OpenFile
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.job_strip import amount_text
+from viewer.gui.meaning.tabs import Meaning
 from viewer.gui.recognition import RecognitionStore
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
@@ -81,6 +82,8 @@ class DocumentPage(QWidget):
         self.tree: TreePanel | None = None
         self.details: DetailsPanel | None = None
         self.recognition = RecognitionStore(bridge, self)
+        self.meaning = Meaning(self.recognition, self)
+        self.recognition.changed.connect(self._show_meaning)
         self._bridge = bridge
         self._theme = theme
         self._options = options
@@ -151,6 +154,13 @@ class DocumentPage(QWidget):
         if self.tree is not None:
             self.tree.set_options(options)
 
+    def show_whole(self, tab: str = "") -> None:
+        """Leave the row of the tree and show the file as a whole; turn to a tab of it."""
+        if self.tree is not None and self.details is not None and self._is_filled:
+            self.tree.view.leave_row()
+            self.details.show_node(0)
+            self.details.choose_tab(tab)
+
     def set_device(self, name: str) -> None:
         """Compute values on another device from now on."""
         self._device = name
@@ -207,6 +217,8 @@ class DocumentPage(QWidget):
 
             self.details = DetailsPanel(self._bridge, self._theme, self)
             self.details.overview.set_recognition(self.recognition)
+            for tab in self.meaning.tabs():
+                self.details.add_tab(tab)
             self.details.set_device(self._device)
             self.details.hide()
         elif self._splitter is not None and self._splitter.indexOf(self.details) < 0:
@@ -233,6 +245,14 @@ class DocumentPage(QWidget):
             if tree.view.current_row:
                 tree.tell_row()
             self.filled.emit()
+
+    @Slot()
+    def _show_meaning(self) -> None:
+        """What the parts of the document are is known, or not any more."""
+        if self.tree is not None and self.checkpoint is not None:
+            self.tree.set_marks(self.meaning.marks(self.checkpoint))
+        if self.details is not None and self._is_filled:
+            self.details.refresh_tabs()
 
     @Slot(object)
     def _show_node(self, node: int) -> None:

@@ -30,6 +30,8 @@ from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.export.commands import export_handlers
 from viewer.gui.file_dialogs import FileDialogs
 from viewer.gui.icons import IconSet
+from viewer.gui.meaning.commands import show_whole
+from viewer.gui.meaning.tabs import CHECKS
 from viewer.gui.message_bar import Message, MessageBar
 from viewer.gui.override import override
 from viewer.gui.preload import Preloader
@@ -134,6 +136,10 @@ class MainWindow(QMainWindow):
             "copy_name": partial(on_tree, TreePanel.copy_name),
             "copy_path": partial(on_tree, TreePanel.copy_path),
             "copy_expression": partial(on_tree, TreePanel.copy_expression),
+            "go_to_state": partial(on_tree, TreePanel.go_to_state),
+            "go_to_parameter": partial(on_tree, TreePanel.go_to_parameter),
+            "whole_file": partial(show_whole, self.documents),
+            "checks": partial(show_whole, self.documents, CHECKS),
             "zoom_in": partial(zoom, 1),
             "zoom_out": partial(zoom, -1),
             "zoom_reset": partial(zoom, None),

@@ -37,18 +37,18 @@ class _Module:
         self.sign = -1
 
 
-def module_tree(look: Look, facts: StateDictFacts) -> ModuleTree:
-    """The tree of a model's tensors."""
-    return _Builder(look, facts).build()
+def module_tree(look: Look, facts: StateDictFacts, *, folded: bool = True) -> ModuleTree:
+    """The tree of a model's tensors; `folded` makes equal neighbours one row."""
+    return _Builder(look, facts, folded=folded).build()
 
 
-def module_tree_task(checkpoint: Checkpoint, node: int) -> Task[ModuleTree]:
+def module_tree_task(checkpoint: Checkpoint, node: int, *, folded: bool = True) -> Task[ModuleTree]:
     """The tree of the state_dict or pickled module at a node."""
     look = Look(checkpoint)
     yield Progress(0, checkpoint.nodes.n_children[node], "tensors")
     facts = module_facts(look, node) if is_module(look, node) else state_dict_facts(look, node)
     yield Progress(0, len(facts.entry), "tensors")
-    return module_tree(look, facts)
+    return module_tree(look, facts, folded=folded)
 
 
 def keys_listing(names: Iterable[str]) -> str:
@@ -57,8 +57,9 @@ def keys_listing(names: Iterable[str]) -> str:
 
 
 class _Builder:
-    def __init__(self, look: Look, facts: StateDictFacts) -> None:
+    def __init__(self, look: Look, facts: StateDictFacts, *, folded: bool) -> None:
         self.look = look
+        self.folded = folded
         self.facts = facts
         self.tree = ModuleTree(facts.node)
         self.signatures: dict[object, Signature] = {}
@@ -130,7 +131,7 @@ class _Builder:
         while at < len(items):
             part, item = items[at]
             stop = at + 1
-            if isinstance(item, _Module) and part.isdecimal():
+            if self.folded and isinstance(item, _Module) and part.isdecimal():
                 while stop < len(items) and self._continues(items, at, stop):
                     stop += 1
             name = part if stop == at + 1 else f"[{part}–{items[stop - 1][0]}]"

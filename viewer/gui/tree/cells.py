@@ -69,10 +69,12 @@ def cell(table: DisplayTable, row: int, column: int) -> str:
 
 
 def badge(table: DisplayTable, row: int) -> str:
-    """What a container is, in a word or two beside its name; "" for others."""
+    """What a row was recognised as, or what container it is, in a word or two beside its name; "" for others."""
     node = table.node[row]
     if node < 0:
         return ""
+    if table.marks is not None and (found := table.marks.badge(node)) is not None:
+        return found.text
     nodes = table.checkpoint.nodes
     kind, count = nodes.kind[node], nodes.n_children[node]
     name = nodes.type_name(node)
@@ -86,6 +88,19 @@ def badge(table: DisplayTable, row: int) -> str:
     if kind == Kind.TENSOR and name not in ("tensor", "Tensor"):
         return short
     return ""
+
+
+def is_inferred(table: DisplayTable, row: int) -> bool:
+    """True where the badge is what the row is taken for, and nothing in the file says it is."""
+    node = table.node[row]
+    found = None if node < 0 or table.marks is None else table.marks.badge(node)
+    return found is not None and not found.known
+
+
+def name_beside(table: DisplayTable, row: int) -> str:
+    """The parameter's name beside the number of an optimizer's entry; "" for other rows."""
+    node = table.node[row]
+    return "" if node < 0 or table.marks is None else table.marks.name_beside(node)
 
 
 def is_state_dict(table: DisplayTable, node: int) -> bool:
@@ -144,7 +159,8 @@ def tooltip(table: DisplayTable, row: int, column: int) -> str:
     kind = table.kind(row)
     problem = problem_of(table, row)
     if column == Column.NAME:
-        return "\n".join(part for part in (_full_name(table, row), _badge_reason(table, row), problem) if part)
+        parts = (_full_name(table, row), _name_reason(table, row), _badge_reason(table, row), problem)
+        return "\n".join(part for part in parts if part)
     if kind in _SPANNING:
         return problem or _whole_value(table, row)
     if column == Column.TYPE:
@@ -190,11 +206,18 @@ def group_name(table: DisplayTable, row: int) -> str:
     return ".".join(reversed(parts))
 
 
+def _name_reason(table: DisplayTable, row: int) -> str:
+    node = table.node[row]
+    return "" if node < 0 or table.marks is None else table.marks.name_reason(node)
+
+
 def _badge_reason(table: DisplayTable, row: int) -> str:
     node = table.node[row]
     if node < 0:
         return ""
     name = table.checkpoint.nodes.type_name(node)
+    if table.marks is not None and (found := table.marks.badge(node)) is not None:
+        return f"{found.text}, {'known' if found.known else 'inferred'}: {found.why}\n{name}"
     if badge(table, row) == "state_dict":
         return f"{name}, taken for a state_dict: names, some of them dotted, and nothing but tensors"
     return name if table.kind(row) in (Kind.MAPPING, Kind.SEQUENCE, Kind.SET, Kind.OBJECT) else ""

@@ -7,13 +7,22 @@ from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
 from viewer.checkpoint.nodes import Kind
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
-from viewer.gui.tree.cells import Column, badge, cell, name_spans, problem_of, spans
+from viewer.gui.tree.cells import (
+    Column,
+    badge,
+    cell,
+    is_inferred,
+    name_beside,
+    name_spans,
+    problem_of,
+    spans,
+)
 from viewer.gui.tree.model import TreeModel
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -44,7 +53,7 @@ class TreeDelegate(QStyledItemDelegate):
         """Take fonts and colours from the theme as it is now."""
         color = self._theme.color
         self._text, self._muted, self._error = color("text"), color("muted"), color("error")
-        self._badge_back = color("raised")
+        self._badge_back, self._faint = color("raised"), color("faint")
         self._mono = self._theme.mono()
         self._mono_metrics = QFontMetrics(self._mono)
         self._font = QFont(self._theme.interface_font())
@@ -100,22 +109,32 @@ class TreeDelegate(QStyledItemDelegate):
         painter.setFont(self._font)
         painter.setPen(self._error if problem else self._text)
         painter.drawText(inner, _LEFT, text)
+        if beside := name_beside(table, row):
+            left = inner.adjusted(width, 0, 0, 0)
+            text = self._metrics.elidedText(f" · {beside}"[:2000], _MIDDLE, left.width())
+            painter.setPen(self._muted)
+            painter.drawText(left, _LEFT, text)
+            width += self._metrics.horizontalAdvance(text)
         words = badge(table, row)
         room = inner.width() - width - _BADGE_GAP
         if words and room >= _MIN_BADGE:
             self._paint_badge(
-                painter, QRect(inner.left() + width + _BADGE_GAP, inner.top(), room, inner.height()), words
+                painter,
+                QRect(inner.left() + width + _BADGE_GAP, inner.top(), room, inner.height()),
+                words,
+                inferred=is_inferred(table, row),
             )
 
-    def _paint_badge(self, painter: QPainter, room: QRect, words: str) -> None:
+    def _paint_badge(self, painter: QPainter, room: QRect, words: str, *, inferred: bool) -> None:
+        """A filled pill; an outline of dashes where the words are an inference."""
         text = self._badge_metrics.elidedText(words, Qt.TextElideMode.ElideRight, room.width() - 2 * _BADGE_PAD)
         height = self._badge_metrics.height() + 2
         width = self._badge_metrics.horizontalAdvance(text) + 2 * _BADGE_PAD
         pill = QRect(room.left(), room.center().y() - height // 2 + 1, width, height)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._badge_back)
+        painter.setPen(QPen(self._faint, 1, Qt.PenStyle.DashLine) if inferred else Qt.PenStyle.NoPen)
+        painter.setBrush(Qt.BrushStyle.NoBrush if inferred else self._badge_back)
         painter.drawRoundedRect(pill, height / 2, height / 2)
         painter.setPen(self._muted)
         painter.setFont(self._badge_font)

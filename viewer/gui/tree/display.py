@@ -9,11 +9,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind, OtherKey
 from viewer.task import Progress, Task
+
+if TYPE_CHECKING:
+    from viewer.gui.meaning.marks import Marks
 
 _SLICE: Final = 8192
 
@@ -55,6 +58,8 @@ class DisplayTable:
         The row that shows a node; -1 for the root where it is invisible.
     ranges
         Rows that are a range of siblings; their labels are no part of any name.
+    marks
+        What was recognised; None until it is known.
     """
 
     checkpoint: Checkpoint
@@ -68,6 +73,7 @@ class DisplayTable:
     n_tensors: MutableSequence[int] = field(default_factory=list)
     row_of_node: array[int] = field(default_factory=lambda: array("q"))
     ranges: set[int] = field(default_factory=set)
+    marks: Marks | None = None
 
     def __len__(self) -> int:
         return len(self.label)

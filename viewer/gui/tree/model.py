@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.gui.override import override
-from viewer.gui.tree.cells import TITLES, Column, cell, problem_of, tooltip
+from viewer.gui.tree.cells import TITLES, Column, cell, name_beside, problem_of, tooltip
 from viewer.gui.tree.display import DisplayTable
 from viewer.gui.tree.filter import Shape, whole
 
@@ -101,8 +101,8 @@ class TreeModel(QAbstractItemModel):
             return tooltip(self._table, self.row_of(index), index.column())
         if role == _ACCESSIBLE and index.isValid() and not index.column():
             row = self.row_of(index)
-            problem = problem_of(self._table, row)
-            return f"{self._table.label[row]}, {problem}" if problem else self._table.label[row]
+            parts = (self._table.label[row], name_beside(self._table, row), problem_of(self._table, row))
+            return ", ".join(part for part in parts if part)
         return None
 
     @override

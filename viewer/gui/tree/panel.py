@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QLineEdit, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.checkpoint.document import Checkpoint
@@ -23,6 +23,9 @@ from viewer.gui.tree.filter import BadFilter, Shape, filter_task, parse_filter, 
 from viewer.gui.tree.layout import build_task
 from viewer.gui.tree.model import TreeModel
 from viewer.gui.tree.view import MAX_EXPANDED, TreeView
+
+if TYPE_CHECKING:
+    from viewer.gui.meaning.marks import Marks
 
 _DEBOUNCE_MS: Final = 90
 """Between the last key and the search; typing is faster than that."""
@@ -68,6 +71,7 @@ class TreePanel(QWidget):
         self._checkpoint = checkpoint
         self._options = options
         self._texts: list[str] | None = None
+        self._marks: Marks | None = None
         self._runner = SliceRunner(self)
         self._collector = SliceRunner(self)
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
@@ -103,6 +107,12 @@ class TreePanel(QWidget):
             self._options = options
             self._build()
 
+    def set_marks(self, marks: Marks | None) -> None:
+        """What was recognised: badges, and names beside the numbers of optimizer entries."""
+        self._marks = marks
+        self.model.table.marks = marks
+        self.view.viewport().update()
+
     def focus_filter(self) -> None:
         self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.filter_edit.selectAll()
@@ -121,6 +131,24 @@ class TreePanel(QWidget):
     def go_to_path(self, path: str) -> None:
         """Make the node at a path current; raises BadPath."""
         self.go_to_node(self._checkpoint.find(path))
+
+    def go_to_state(self) -> None:
+        """Make the optimizer's state of the current parameter current."""
+        self._go_to_counterpart(None if self._marks is None else self._marks.places.state_for, "no optimizer state")
+
+    def go_to_parameter(self) -> None:
+        """Make the parameter that the current optimizer state is for current."""
+        self._go_to_counterpart(
+            None if self._marks is None else self._marks.places.parameter_for, "no parameter that is certain"
+        )
+
+    def _go_to_counterpart(self, find: Callable[[int], int | None] | None, none: str) -> None:
+        node = self.current_node
+        found = None if find is None or node is None else find(node)
+        if found is not None:
+            self.go_to_node(found)
+        else:
+            self.said.emit(f"There is {none} for the current row")
 
     def copy_name(self) -> None:
         """Put the row's key, or a group's dotted prefix, on the clipboard."""
@@ -165,6 +193,7 @@ class TreePanel(QWidget):
             self._stack.setCurrentWidget(self._nothing)
 
     def _show_table(self, table: DisplayTable) -> None:
+        table.marks = self._marks
         before = self.model.table
         first_time = not len(before)
         if first_time:
@@ -259,13 +288,18 @@ class TreePanel(QWidget):
         menu.addAction("Copy name", self.copy_name)
         menu.addAction("Copy path", self.copy_path).setEnabled(is_node)
         menu.addAction("Copy Python expression", self.copy_expression).setEnabled(is_node)
-        export = self.window().findChild(QAction, "export_this")
-        if is_node and export is not None:
-            menu.addSeparator()
-            menu.addAction(export)
         if table.kind(row) == Kind.LINK:
             menu.addSeparator()
             menu.addAction("Go to what it links to", self.view.follow_current_link)
+        node = self.current_node
+        if self._marks is not None and node is not None:
+            places = self._marks.places
+            if places.state_for(node) is not None:
+                menu.addSeparator()
+                menu.addAction("Go to optimizer state", self.go_to_state)
+            elif places.parameter_for(node) is not None:
+                menu.addSeparator()
+                menu.addAction("Go to parameter", self.go_to_parameter)
         if table.n_children[row]:
             menu.addSeparator()
             menu.addAction("Expand all inside", self.expand_below)

@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QHoverEvent, QKeyEvent, QKeySequence, QPainter, QPen
+from PySide6.QtGui import QColor, QHoverEvent, QKeyEvent, QKeySequence, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from viewer.checkpoint.nodes import Kind
@@ -137,6 +137,11 @@ class TreeView(QTreeView):
             if other == row or row in self._model.table.ancestors(other):
                 self.collapse(self._model.index_of(other))
 
+    def leave_row(self) -> None:
+        """Have no row current; nothing is told."""
+        self._current_row = 0
+        self.selectionModel().clear()
+
     def _open(self, rows: Iterable[int]) -> None:
         # With a layout pending, setExpanded takes a note; without, each call lays out the rows below again.
         self.scheduleDelayedItemsLayout()
@@ -237,17 +242,7 @@ class TreeView(QTreeView):
     def drawBranches(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
         if not self._model.hasChildren(index):
             return
-        middle = QPointF(rect.right() - _INDENT / 2 + 1.5, rect.center().y() + 0.5)
-        arm = 3.0
-        if self.isExpanded(index):
-            points = [QPointF(-arm - 0.5, -arm / 2), QPointF(0, arm / 2 + 0.5), QPointF(arm + 0.5, -arm / 2)]
-        else:
-            points = [QPointF(-arm / 2, -arm - 0.5), QPointF(arm / 2 + 0.5, 0), QPointF(-arm / 2, arm + 0.5)]
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._theme.color("muted"), 1.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-        painter.drawPolyline([middle + point for point in points])
-        painter.restore()
+        draw_chevron(painter, rect, self._theme.color("muted"), is_open=self.isExpanded(index))
 
     @override
     def viewportEvent(self, event: QEvent) -> bool:
@@ -262,6 +257,21 @@ class TreeView(QTreeView):
                         self.viewport().update(0, rect.top(), self.viewport().width(), rect.height())
                 self._hovered = hovered
         return super().viewportEvent(event)
+
+
+def draw_chevron(painter: QPainter, rect: QRect, color: QColor, *, is_open: bool) -> None:
+    """The mark before a row that has rows inside; `rect` is that of its branch."""
+    middle = QPointF(rect.right() - _INDENT / 2 + 1.5, rect.center().y() + 0.5)
+    arm = 3.0
+    if is_open:
+        points = [QPointF(-arm - 0.5, -arm / 2), QPointF(0, arm / 2 + 0.5), QPointF(arm + 0.5, -arm / 2)]
+    else:
+        points = [QPointF(-arm / 2, -arm - 0.5), QPointF(arm / 2 + 0.5, 0), QPointF(-arm / 2, arm + 0.5)]
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(color, 1.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+    painter.drawPolyline([middle + point for point in points])
+    painter.restore()
 
 
 def _rows_to_open(shape: Shape) -> list[int]:

@@ -1,0 +1,1 @@
+"""What the parts of a checkpoint mean: optimizer, model, other parts, checks."""
