@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QLineEdit, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.checkpoint.document import Checkpoint
@@ -288,6 +288,10 @@ class TreePanel(QWidget):
         menu.addAction("Copy name", self.copy_name)
         menu.addAction("Copy path", self.copy_path).setEnabled(is_node)
         menu.addAction("Copy Python expression", self.copy_expression).setEnabled(is_node)
+        export = self.window().findChild(QAction, "export_this")
+        if is_node and export is not None:
+            menu.addSeparator()
+            menu.addAction(export)
         if table.kind(row) == Kind.LINK:
             menu.addSeparator()
             menu.addAction("Go to what it links to", self.view.follow_current_link)
