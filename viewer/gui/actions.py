@@ -150,6 +150,15 @@ ACTIONS: Final = (
         "natural_order", "&Natural order", "layer2 before layer10; off: the order in the file", checkable=True
     ),
     ActionSpec(
+        "scan",
+        "&Scan all values",
+        "Read all tensors: fills columns of the tree, and finds NaN, inf, zeros and dead units; again: anew",
+        ("F9",),
+        "scan",
+        True,
+    ),
+    ActionSpec("clear_scans", "Clear &kept scans", "Delete what scans of earlier files left in the cache folder"),
+    ActionSpec(
         "expand", "&Expand all inside", "Open the current row and everything inside", ("Ctrl+Shift+Right",), "", True
     ),
     ActionSpec(
@@ -196,7 +205,8 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
         "copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path", "go_to_state", "go_to_parameter",
     ),
     "&View": (
-        "whole_file", "checks", "-", "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
+        "whole_file", "checks", "scan", "clear_scans", "-",
+        "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
         "zoom_in", "zoom_out", "zoom_reset", "-", "full_screen", "next_tab", "previous_tab",
     ),
     "&Compare": ("compare", "-", "swap_sides", "next_difference", "previous_difference"),
@@ -204,7 +214,7 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """The menus: ids of actions, "-" for a line, and "name>" for a submenu."""
 
-TOOLBAR: Final = ("open", "reload", "export", "-", "find", "go_to_path", "copy_path")
+TOOLBAR: Final = ("open", "reload", "export", "-", "find", "go_to_path", "copy_path", "-", "scan")
 
 
 def make_actions(parent: QWidget, handlers: Mapping[str, Callable[..., object]]) -> dict[str, QAction]:

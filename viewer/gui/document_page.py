@@ -26,6 +26,7 @@ from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.job_strip import amount_text
 from viewer.gui.meaning.tabs import Meaning
 from viewer.gui.recognition import RecognitionStore
+from viewer.gui.scan import ScanStore
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.task import Progress
@@ -82,6 +83,7 @@ class DocumentPage(QWidget):
         self.tree: TreePanel | None = None
         self.details: DetailsPanel | None = None
         self.recognition = RecognitionStore(bridge, self)
+        self.scan = ScanStore(bridge, self)
         self.meaning = Meaning(self.recognition, self)
         self.recognition.changed.connect(self._show_meaning)
         self._bridge = bridge
@@ -141,6 +143,7 @@ class DocumentPage(QWidget):
         """Forget everything in the engine; the page is about to go."""
         self._bridge.release(self)
         self.recognition.release()
+        self.scan.forget()
         gc.unfreeze()
         if self.details is not None:
             self.details.release()
@@ -161,6 +164,12 @@ class DocumentPage(QWidget):
             self.details.show_node(0)
             self.details.choose_tab(tab)
 
+    @Slot()
+    def scan_values(self) -> None:
+        """Read all tensors, for the columns and filters of the tree and the problems of the overview."""
+        if self._document is not None and self.checkpoint is not None:
+            self.scan.start(self._document, len(self.checkpoint.tensors), self.path.name, self._device)
+
     def set_device(self, name: str) -> None:
         """Compute values on another device from now on."""
         self._device = name
@@ -171,6 +180,7 @@ class DocumentPage(QWidget):
         former, self._document, self._opening = self._document, self._opening, None
         assert self._document is not None
         self.checkpoint = checkpoint
+        self.scan.forget()
         self._show(checkpoint)
         if former is not None:
             self._bridge.submit(CloseDocument(former), owner=self._bridge, on_result=_ignore)
@@ -204,6 +214,9 @@ class DocumentPage(QWidget):
         self._is_filled = False
         tree.node_changed.connect(self._show_node)
         tree.group_changed.connect(self._show_group)
+        tree.values.scan_asked.connect(self.scan_values)
+        tree.values.columns_came.connect(self._make_room)
+        tree.values.set_store(self.scan)
         tree.start()
         tree.view.setFocus()
         self._later.start()  # the tree is painted before the details are made
@@ -265,6 +278,15 @@ class DocumentPage(QWidget):
     def _show_group(self, name: str, nodes: list[int]) -> None:
         if self.details is not None and self._is_filled:
             self.details.show_group(name, nodes)
+
+    @Slot()
+    def _make_room(self) -> None:
+        """More columns show: the tree takes what they need, up to three fifths."""
+        if self._splitter is not None and self.tree is not None:
+            total = sum(self._splitter.sizes())
+            width = min(self.tree.view.columns.wanted_width, total * 3 // 5)
+            if width > self._splitter.sizes()[0]:
+                self._splitter.setSizes([width, total - width])
 
     def _split(self, tree: TreePanel) -> None:
         splitter = QSplitter(Qt.Orientation.Horizontal, self)

@@ -23,11 +23,10 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget, QVBoxLayout, Q
 from viewer.engine.protocol import ListDevices, WarmUp
 from viewer.errors import EngineLost, ViewerError
 from viewer.gui.actions import ACTIONS, MENUS, dress_actions, make_actions, make_toolbar
-from viewer.gui.compare.commands import comparison_handlers
+from viewer.gui.commands import part_handlers
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.documents import DocumentTabs, ViewOptions
 from viewer.gui.engine_bridge import EngineBridge
-from viewer.gui.export.commands import export_handlers
 from viewer.gui.file_dialogs import FileDialogs
 from viewer.gui.icons import IconSet
 from viewer.gui.meaning.commands import show_whole
@@ -149,8 +148,7 @@ class MainWindow(QMainWindow):
             "shortcuts": self._shortcuts,
             "about": self._about,
         }
-        handlers |= export_handlers(self._bridge, self._theme, self.documents, self)
-        handlers |= comparison_handlers(self.documents, self._settings, self)
+        handlers |= part_handlers(self._bridge, self._theme, self._settings, self.documents, self)
         return handlers | {f"theme_{choice}": partial(self._choose_theme, choice) for choice in THEME_CHOICES}
 
     def _on_tree(self, command: Callable[[TreePanel], object], *_checked: object) -> None:

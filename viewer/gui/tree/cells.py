@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Final
 
 from viewer.checkpoint.dtypes import DTYPES
@@ -10,30 +9,13 @@ from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import NO_STORAGE
 from viewer.gui.format import NO_VALUE, format_bytes, format_bytes_exact, format_count, format_exact, format_shape
 from viewer.gui.tree import grouping
+from viewer.gui.tree.columns import Column
 from viewer.gui.tree.display import DisplayTable
+from viewer.gui.tree.scan_cells import scan_cell, scan_tooltip
 
 _MAX_SHOWN: Final = 200
 """Characters of a value in its row; no column is wider."""
 _MAX_HOVERED: Final = 2_000
-
-
-class Column(IntEnum):
-    """The columns, in their order."""
-
-    NAME = 0
-    TYPE = 1
-    SHAPE = 2
-    ELEMENTS = 3
-    SIZE = 4
-
-
-TITLES: Final = {
-    Column.NAME: "Name",
-    Column.TYPE: "dtype",
-    Column.SHAPE: "shape",
-    Column.ELEMENTS: "elements",
-    Column.SIZE: "size",
-}
 
 _SPANNING: Final = frozenset({Kind.SCALAR, Kind.REFERENCE, Kind.LINK, Kind.PROBLEM, Kind.TEXT})
 _CONTAINERS: Final = frozenset({Kind.MAPPING, Kind.SEQUENCE, Kind.SET, Kind.OBJECT, Kind.GROUP})
@@ -54,6 +36,8 @@ def cell(table: DisplayTable, row: int, column: int) -> str:
     """The text of a cell. A spanning value is the text of its last column."""
     if column == Column.NAME:
         return table.label[row]
+    if column > Column.SIZE:
+        return scan_cell(table, row, column)
     kind = table.kind(row)
     if column == Column.TYPE:
         return _type_cell(table, row, kind)
@@ -156,6 +140,8 @@ def problem_of(table: DisplayTable, row: int) -> str | None:
 
 def tooltip(table: DisplayTable, row: int, column: int) -> str:
     """The whole of what a cell may have cut short, exactly."""
+    if column > Column.SIZE:
+        return scan_tooltip(table, row, column)
     kind = table.kind(row)
     problem = problem_of(table, row)
     if column == Column.NAME:

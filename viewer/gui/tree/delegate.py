@@ -14,7 +14,6 @@ from viewer.checkpoint.nodes import Kind
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.gui.tree.cells import (
-    Column,
     badge,
     cell,
     is_inferred,
@@ -23,7 +22,10 @@ from viewer.gui.tree.cells import (
     problem_of,
     spans,
 )
+from viewer.gui.tree.columns import Column
+from viewer.gui.tree.mini_histogram import paint_histogram
 from viewer.gui.tree.model import TreeModel
+from viewer.gui.tree.scan_cells import is_pending, scan_row, warns
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
@@ -53,7 +55,7 @@ class TreeDelegate(QStyledItemDelegate):
         """Take fonts and colours from the theme as it is now."""
         color = self._theme.color
         self._text, self._muted, self._error = color("text"), color("muted"), color("error")
-        self._badge_back, self._faint = color("raised"), color("faint")
+        self._badge_back, self._faint, self._warning = color("raised"), color("faint"), color("warning")
         self._mono = self._theme.mono()
         self._mono_metrics = QFontMetrics(self._mono)
         self._font = QFont(self._theme.interface_font())
@@ -77,6 +79,8 @@ class TreeDelegate(QStyledItemDelegate):
                 self._paint_name(painter, self._name_rect(index, rect, Column.SHAPE), row)
         elif column == Column.NAME:
             self._paint_name(painter, rect, row)
+        elif column > Column.SIZE:
+            self._paint_scanned(painter, rect, row, column)
         elif column >= Column.SHAPE and spans(table, row):
             with _clipped(painter, rect):
                 self._paint_value(painter, self._value_rect(rect), row)
@@ -84,6 +88,17 @@ class TreeDelegate(QStyledItemDelegate):
             muted = column == Column.SIZE or spans(table, row)
             elide = Qt.TextElideMode.ElideRight if column == Column.TYPE else _MIDDLE
             self._write(painter, rect, text, self._muted if muted else self._text, elide)
+
+    def _paint_scanned(self, painter: QPainter, rect: QRect, row: int, column: int) -> None:
+        table = self._model.table
+        found = scan_row(table, row)
+        if column == Column.HISTOGRAM and found is not None and found.counts:
+            paint_histogram(painter, rect.adjusted(_MARGIN, 3, -_MARGIN, -3), found, self._theme)
+        elif text := cell(table, row, column):
+            color = self._faint if is_pending(table, row) or text == "0" else self._text
+            if warns(table, row, column):
+                color = self._warning if found is not None else self._muted
+            self._write(painter, rect, text, color)
 
     def _name_rect(self, index: _Index, cell_rect: QRect, last: Column) -> QRect:
         """From where the name begins to the end of the column `last`."""
@@ -103,7 +118,7 @@ class TreeDelegate(QStyledItemDelegate):
         table = self._model.table
         inner = rect.adjusted(2, 0, -_MARGIN, 0)
         problem = problem_of(table, row)
-        name = (PROBLEM_GLYPH if problem else "") + table.label[row]
+        name = (PROBLEM_GLYPH if problem else "") + self._model.name(row)
         text = self._metrics.elidedText(name[:2000], _MIDDLE, inner.width())
         width = self._metrics.horizontalAdvance(text)
         painter.setFont(self._font)

@@ -7,13 +7,14 @@ before its children. Free of Qt; `layout.py` builds it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, MutableSequence, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind, OtherKey
 from viewer.task import Progress, Task
+from viewer.tensors.scan_results import ScanRow
 
 if TYPE_CHECKING:
     from viewer.gui.meaning.marks import Marks
@@ -58,6 +59,14 @@ class DisplayTable:
         The row that shows a node; -1 for the root where it is invisible.
     ranges
         Rows that are a range of siblings; their labels are no part of any name.
+    row_of_tensor
+        By tensor number, the first row that shows it; -1 for none.
+    more_rows
+        By tensor number, all rows that show it, where there are several.
+    scan
+        By tensor number, what a scan of the values found so far; it fills while a scan runs.
+    nan_inside
+        By row, of rows that hold tensors: how many NaN a scan found inside, each tensor once.
     marks
         What was recognised; None until it is known.
     """
@@ -73,6 +82,10 @@ class DisplayTable:
     n_tensors: MutableSequence[int] = field(default_factory=list)
     row_of_node: array[int] = field(default_factory=lambda: array("q"))
     ranges: set[int] = field(default_factory=set)
+    row_of_tensor: array[int] = field(default_factory=lambda: array("q"))
+    more_rows: dict[int, list[int]] = field(default_factory=dict)
+    scan: Mapping[int, ScanRow] = field(default_factory=dict)
+    nan_inside: dict[int, int] = field(default_factory=dict)
     marks: Marks | None = None
 
     def __len__(self) -> int:
@@ -86,6 +99,23 @@ class DisplayTable:
         """The kind of the row's node; GROUP for a group of ours."""
         node = self.node[row]
         return Kind.GROUP if node < 0 else Kind(self.checkpoint.nodes.kind[node])
+
+    def tensor(self, row: int) -> int | None:
+        """The number of the tensor that a row shows; None for other rows."""
+        node = self.node[row]
+        nodes = self.checkpoint.nodes
+        if node < 0 or nodes.kind[node] != Kind.TENSOR:
+            return None
+        number = nodes.value[node]
+        assert isinstance(number, int)
+        return number
+
+    def rows_of_tensor(self, number: int) -> Sequence[int]:
+        """The rows that show a tensor."""
+        if (rows := self.more_rows.get(number)) is not None:
+            return rows
+        row = self.row_of_tensor[number] if number < len(self.row_of_tensor) else -1
+        return () if row < 0 else (row,)
 
     def is_prefix(self, row: int) -> bool:
         """True where the row stands for the first parts of dotted names."""

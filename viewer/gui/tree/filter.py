@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Final
 
 from viewer.checkpoint.dtypes import DTYPE_CODE
 from viewer.checkpoint.nodes import Kind
 from viewer.errors import ViewerError
+from viewer.gui.scan_troubles import NO_TROUBLE, Trouble
 from viewer.gui.tree.display import DisplayTable
+from viewer.gui.tree.value_filter import NO_CONDITION, ValueFilter, take_conditions
 from viewer.task import Progress, Task
 
 _SLICE: Final = 16_384
@@ -42,19 +44,22 @@ class FilterSpec:
         Must be found in a row's text; None without one.
     dtype
         Name of the dtype that a row must have; "" for any.
+    values
+        What a scan must have found of a row's tensor.
     """
 
     words: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None
     dtype: str = ""
+    values: ValueFilter = NO_CONDITION
 
     @property
     def is_empty(self) -> bool:
-        return not self.words and self.pattern is None and not self.dtype
+        return not self.words and self.pattern is None and not self.dtype and self.values.is_empty
 
 
-def parse_filter(text: str, dtype: str = "") -> FilterSpec:
-    """What a person typed: words, or a regular expression between slashes.
+def parse_filter(text: str, dtype: str = "", troubles: Trouble = NO_TROUBLE) -> FilterSpec:
+    """What a person typed: words and conditions on values, or a regular expression between slashes.
 
     Raises
     ------
@@ -63,13 +68,15 @@ def parse_filter(text: str, dtype: str = "") -> FilterSpec:
     """
     text = text.strip()
     if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
-        return FilterSpec(tuple(text.lower().split()), dtype=dtype)
+        text, values = take_conditions(text, troubles)
+        return FilterSpec(tuple(text.lower().split()), dtype=dtype, values=values)
     inner = text[1:-1]
     # The search cannot be interrupted, and `(a+)+` takes exponential time on a text that almost matches.
     if _REPEATED_REPEAT.search(inner):
         raise BadFilter("a repeat of a repeat can take forever", advice="Write it with a single + or *")
     try:
-        return FilterSpec(pattern=re.compile(inner, re.IGNORECASE) if inner else None, dtype=dtype)
+        pattern = re.compile(inner, re.IGNORECASE) if inner else None
+        return FilterSpec(pattern=pattern, dtype=dtype, values=ValueFilter(any_of=troubles))
     except (re.error, OverflowError, RecursionError) as error:
         raise BadFilter(f"not a regular expression: {error}") from error
 
@@ -86,6 +93,8 @@ class Shape:
         As in the display table, in positions.
     n_matches
         How many rows match by themselves; None where nothing is filtered.
+    is_flat
+        True for a list of rows in an order of its own: `rows` do not ascend, and names are whole paths.
     """
 
     rows: Sequence[int]
@@ -93,6 +102,8 @@ class Shape:
     first_child: Sequence[int]
     n_children: Sequence[int]
     n_matches: int | None = None
+    is_flat: bool = False
+    _positions: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -101,6 +112,10 @@ class Shape:
         """Where a row of the display table stands; None where it is filtered away."""
         if isinstance(self.rows, range):
             return row
+        if self.is_flat:
+            if not self._positions:
+                self._positions.update((other, position) for position, other in enumerate(self.rows))
+            return self._positions.get(row)
         low, high = 0, len(self.rows)
         while low < high:
             middle = (low + high) // 2
@@ -147,6 +162,8 @@ def filter_task(table: DisplayTable, texts: Sequence[str], spec: FilterSpec) -> 
     hits = yield from _matches(texts, spec)
     if spec.dtype:
         hits = yield from _of_dtype(table, hits, DTYPE_CODE[spec.dtype])
+    if not spec.values.is_empty:
+        hits = yield from _of_values(table, hits, spec.values)
     keep = bytearray(len(table))
     keep[0] = 1
     for seen, hit in enumerate(hits):
@@ -188,6 +205,18 @@ def _of_dtype(table: DisplayTable, rows: Sequence[int], code: int) -> Generator[
             assert isinstance(number, int)
             if dtypes[number] == code:
                 kept.append(row)
+        if seen % _SLICE == _SLICE - 1:
+            yield Progress(seen, len(rows), "rows")
+    return kept
+
+
+def _of_values(table: DisplayTable, rows: Sequence[int], values: ValueFilter) -> Generator[Progress, None, list[int]]:
+    kept: list[int] = []
+    for seen, row in enumerate(rows):
+        number = table.tensor(row)
+        found = None if number is None else table.scan.get(number)
+        if found is not None and values.matches(found):
+            kept.append(row)
         if seen % _SLICE == _SLICE - 1:
             yield Progress(seen, len(rows), "rows")
     return kept

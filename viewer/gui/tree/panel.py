@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QLineEdit, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.gui.format import format_count
 from viewer.gui.override import override
@@ -20,8 +19,12 @@ from viewer.gui.tree.cells import group_name
 from viewer.gui.tree.display import DisplayOptions, DisplayTable, entries_task
 from viewer.gui.tree.expression import python_expression
 from viewer.gui.tree.filter import BadFilter, Shape, filter_task, parse_filter, texts_task, whole
+from viewer.gui.tree.filter_bar import FILTER_HELP, make_dtype_box, make_filter_edit, mark_fault
 from viewer.gui.tree.layout import build_task
 from viewer.gui.tree.model import TreeModel
+from viewer.gui.tree.order import order_task
+from viewer.gui.tree.places import open_at_start, same_row
+from viewer.gui.tree.values import TreeValues
 from viewer.gui.tree.view import MAX_EXPANDED, TreeView
 
 if TYPE_CHECKING:
@@ -29,9 +32,6 @@ if TYPE_CHECKING:
 
 _DEBOUNCE_MS: Final = 90
 """Between the last key and the search; typing is faster than that."""
-_MAX_OPEN_AT_START: Final = 24
-"""Rows that fit on a small screen: the outermost level is opened while no more than these show."""
-ANY_DTYPE: Final = "any dtype"
 
 
 class TreePanel(QWidget):
@@ -42,6 +42,8 @@ class TreePanel(QWidget):
         Carries the number of the node that is current now.
     group_changed
         Carries a name and a list of node numbers: a group of ours is current now.
+    several_chosen
+        Carries a list of node numbers: several rows are selected now.
     said
         Carries a sentence for the message bar.
     shown
@@ -50,6 +52,7 @@ class TreePanel(QWidget):
 
     node_changed = Signal(object)
     group_changed = Signal(object, object)
+    several_chosen = Signal(object)
     said = Signal(object)
     shown = Signal()
 
@@ -78,8 +81,9 @@ class TreePanel(QWidget):
         self._debounce.timeout.connect(self._apply_filter)
         self.model = TreeModel(checkpoint, self)
         self.view = TreeView(theme, self.model, self)
-        self.filter_edit = QLineEdit(self)
-        self.dtype_box = QComboBox(self)
+        self.filter_edit = make_filter_edit(self)
+        self.dtype_box = make_dtype_box(self, checkpoint)
+        self.values = TreeValues(self.view, self.model, self)
         self._nothing = QLabel("", self)
         self._stack = QStackedWidget(self)
         self._lay_out()
@@ -92,6 +96,7 @@ class TreePanel(QWidget):
                 table.labels_to(view.current_row),
             )
             self.filter_edit.setText(former.filter_edit.text())
+            self.view.columns.show_scan(False, former.view.columns.chosen)
 
     def start(self) -> None:
         """Lay the rows out. A small checkpoint's are there when this returns."""
@@ -198,14 +203,15 @@ class TreePanel(QWidget):
         first_time = not len(before)
         if first_time:
             opened, chosen = self._former_rows
-            expanded = {row for labels in opened if (row := table.row_at(labels))} or set(_open_at_start(table))
+            expanded = {row for labels in opened if (row := table.row_at(labels))} or set(open_at_start(table))
             current = table.row_at(chosen) or 0
         else:
-            expanded = {row for old in self.view.expanded_rows if (row := _same_row(before, old, table))}
-            current = _same_row(before, self.view.current_row, table) or 0
+            expanded = {row for old in self.view.expanded_rows if (row := same_row(before, old, table))}
+            current = same_row(before, self.view.current_row, table) or 0
         self.view.show_table(table, expanded, current)
+        self.values.take_table()
         self._stack.setCurrentWidget(self.view)
-        if self._spec_text():
+        if self._narrows():
             self._apply_filter()
         if first_time:
             self.shown.emit()
@@ -214,25 +220,34 @@ class TreePanel(QWidget):
     def _apply_filter(self) -> None:
         self._debounce.stop()
         try:
-            spec = parse_filter(self.filter_edit.text(), self.dtype_box.currentData() or "")
+            spec = parse_filter(self.filter_edit.text(), self.dtype_box.currentData() or "", self.values.troubles)
         except BadFilter as error:
-            self._mark_fault(str(error))
+            mark_fault(self.filter_edit, str(error))
             return
-        self._mark_fault("")
-        if self._texts is None:
+        mark_fault(self.filter_edit, "")
+        if not spec.values.is_empty and not self.values.is_scanned:
+            self._runner.stop()
+            self._say_nothing("The filter asks for values, and they are not scanned yet.\nF9 scans all of them.")
+        elif self._texts is None:
             self._runner.start(texts_task(self.model.table), self._take_texts)
         else:
-            self._runner.start(filter_task(self.model.table, self._texts, spec), self._show_shape)
+            self._runner.start(filter_task(self.model.table, self._texts, spec), self._take_shape)
 
     def _take_texts(self, texts: list[str]) -> None:
         self._texts = texts
         self._apply_filter()
 
+    def _take_shape(self, shape: Shape) -> None:
+        if self.values.order is None:
+            self._show_shape(shape)
+        else:
+            self._runner.start(order_task(self.model.table, shape, self.values.order), self._show_shape)
+
     def _show_shape(self, shape: Shape) -> None:
-        self.view.show_shape(shape)
+        self.view.show_shape(shape, self.values.order)
+        self.values.describe(shape)
         if shape.n_matches == 0:
-            self._nothing.setText("No row matches the filter.\nEsc clears it.")
-            self._stack.setCurrentWidget(self._nothing)
+            self._say_nothing("No row matches the filter.\nEsc clears it.")
         else:
             self._stack.setCurrentWidget(self.view)
         matches = shape.n_matches
@@ -241,17 +256,20 @@ class TreePanel(QWidget):
             if matches is None
             else f"{format_count(matches)} of {format_count(len(self.model.table) - 1)} rows match"
         )
-        self.filter_edit.setToolTip(told or _FILTER_HELP)
+        self.filter_edit.setToolTip(told or FILTER_HELP)
 
-    def _mark_fault(self, fault: str) -> None:
-        self.filter_edit.setToolTip(fault or _FILTER_HELP)
-        if self.filter_edit.property("fault") != bool(fault):
-            self.filter_edit.setProperty("fault", bool(fault))
-            self.filter_edit.style().unpolish(self.filter_edit)
-            self.filter_edit.style().polish(self.filter_edit)
+    def _say_nothing(self, words: str) -> None:
+        self._nothing.setText(words)
+        self._stack.setCurrentWidget(self._nothing)
 
-    def _spec_text(self) -> str:
-        return self.filter_edit.text().strip() or str(self.dtype_box.currentData() or "")
+    def _narrows(self) -> bool:
+        """The tree is not shown as it is: rows are filtered, or tensors listed in an order."""
+        return bool(
+            self.filter_edit.text().strip()
+            or self.dtype_box.currentData()
+            or self.values.troubles
+            or self.values.order
+        )
 
     def _reset_filter(self) -> None:
         for widget in (self.filter_edit, self.dtype_box):
@@ -260,6 +278,8 @@ class TreePanel(QWidget):
         self.dtype_box.setCurrentIndex(0)
         for widget in (self.filter_edit, self.dtype_box):
             widget.blockSignals(False)
+        self.values.reset()
+        self.values.describe(None)
         self._stack.setCurrentWidget(self.view)
 
     def tell_row(self) -> None:
@@ -278,6 +298,11 @@ class TreePanel(QWidget):
     def _emit_group(self, nodes: list[int]) -> None:
         table, row = self.model.table, self.view.current_row
         self.group_changed.emit(table.label[row] if row in table.ranges else group_name(table, row), nodes)
+
+    @Slot(object)
+    def _emit_several(self, rows: list[int]) -> None:
+        nodes = [node for row in rows if (node := self.model.table.node[row]) >= 0]
+        self.several_chosen.emit(nodes)
 
     def make_menu(self) -> QMenu:
         """What can be done with the current row."""
@@ -317,7 +342,7 @@ class TreePanel(QWidget):
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self._spec_text():
+        if event.key() == Qt.Key.Key_Escape and self._narrows():
             self._reset_filter()
             self._apply_filter()
             self.view.setFocus()
@@ -331,22 +356,14 @@ class TreePanel(QWidget):
     def _connect(self) -> None:
         self.filter_edit.textChanged.connect(self._debounce.start)
         self.dtype_box.currentIndexChanged.connect(self._apply_filter)
+        self.values.wanted_changed.connect(self._apply_filter)
         self.view.row_changed.connect(self._emit_row)
+        self.view.rows_chosen.connect(self._emit_several)
         self.view.copy_requested.connect(self.copy_path)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._open_menu)
 
     def _lay_out(self) -> None:
-        self.filter_edit.setPlaceholderText("Filter names… (regex with /…/)")
-        self.filter_edit.setToolTip(_FILTER_HELP)
-        self.filter_edit.setClearButtonEnabled(True)
-        self.filter_edit.setAccessibleName("Filter names")
-        self.dtype_box.setAccessibleName("Filter by dtype")
-        self.dtype_box.setToolTip("Show the tensors of one dtype")
-        self.dtype_box.addItem(ANY_DTYPE, "")
-        for code in sorted(set(self._checkpoint.tensors.dtype)):
-            self.dtype_box.addItem(DTYPES[code].name, DTYPES[code].name)
-        self.dtype_box.setEnabled(self.dtype_box.count() > 2)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.setProperty("role", "muted")
         self._stack.addWidget(self.view)
@@ -356,39 +373,13 @@ class TreePanel(QWidget):
         bar.setSpacing(8)
         bar.addWidget(self.filter_edit, 1)
         bar.addWidget(self.dtype_box)
+        bar.addWidget(self.values.box)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(bar)
         column.addWidget(self._stack, 1)
-
-
-_FILTER_HELP: Final = (
-    "All words must be in the path, in any order and case.\n"
-    "Between slashes it is a regular expression: /layer[12]\\..*weight$/"
-)
-
-
-def _open_at_start(table: DisplayTable) -> Iterable[int]:
-    """The outermost rows, while what they hold fits on a screen beside them; always a single one."""
-    top = list(table.children(0))
-    if len(top) == 1:
-        return top
-    shown = len(top)
-    opened = []
-    for row in top:
-        shown += table.n_children[row]
-        if shown <= _MAX_OPEN_AT_START and table.n_children[row]:
-            opened.append(row)
-    return opened
-
-
-def _same_row(before: DisplayTable, row: int, now: DisplayTable) -> int | None:
-    """Where a row of an earlier layout of the same checkpoint is now."""
-    if not row:
-        return None
-    node = before.node[row]
-    return now.row_of_node[node] if node >= 0 else now.row_at(before.labels_to(row))
+        column.addWidget(self.values.foot)
 
 
 def _copy(text: str) -> None:

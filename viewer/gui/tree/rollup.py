@@ -21,7 +21,7 @@ _DENSE: Final = 4
 
 
 def roll_up_task(table: DisplayTable) -> Generator[Progress, None, None]:
-    """Fill `elements`, `nbytes` and `n_tensors` of a table whose rows are laid out.
+    """Fill `elements`, `nbytes`, `n_tensors` and the rows of tensors of a table whose rows are laid out.
 
     A tensor's row shows the tensor's own figures, whatever parts it is made of (the indices and values of a sparse
     one). A tensor without a storage has no bytes of its own; there the parts' bytes count.
@@ -33,6 +33,7 @@ def roll_up_task(table: DisplayTable) -> Generator[Progress, None, None]:
     table.elements, table.nbytes, table.n_tensors = (
         _compact(column) for column in (sums.elements, sums.nbytes, sums.n_tensors)
     )
+    table.row_of_tensor, table.more_rows = sums.row_of, sums.rows_of
 
 
 class _Sums:
@@ -45,6 +46,8 @@ class _Sums:
         """By row: 0 where it shows no tensor, else the flags above."""
         self.rows_of: dict[int, list[int]] = {}
         """By tensor number, of those with several names."""
+        self.row_of = array("q", [-1]) * len(table.checkpoint.tensors)
+        """By tensor number, its first row."""
 
     def fill_own(self) -> Generator[Progress, None, None]:
         """The figures of tensor rows, and which of them show the same tensor."""
@@ -53,7 +56,7 @@ class _Sums:
         tensors, storages = table.checkpoint.tensors, table.checkpoint.storages
         itemsize = [dtype.itemsize for dtype in DTYPES]
         numel: dict[tuple[int, ...], int] = {}
-        row_of: dict[int, int] = {}
+        row_of = self.row_of
         for start in range(0, len(table), _SLICE):
             for row, node in enumerate(table.node[start : start + _SLICE], start):
                 if node < 0:
@@ -71,8 +74,10 @@ class _Sums:
                     if tensors.storage[number] != NO_STORAGE:
                         self.nbytes[row] = count * itemsize[tensors.dtype[number]]
                         self.tensor[row] |= _DENSE
-                    first = row_of.setdefault(number, row)
-                    if first != row:
+                    first = row_of[number]
+                    if first < 0:
+                        row_of[number] = row
+                    else:
                         self.rows_of.setdefault(number, [first]).append(row)
                 elif kind[node] == Kind.STORAGE:
                     storage = value[node]

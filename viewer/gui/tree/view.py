@@ -17,31 +17,33 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QColor, QHoverEvent, QKeyEvent, QKeySequence, QPainter, QPen
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem, QTreeView, QWidget
 
 from viewer.checkpoint.nodes import Kind
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
-from viewer.gui.tree.cells import Column
 from viewer.gui.tree.delegate import TreeDelegate
 from viewer.gui.tree.display import DisplayTable
 from viewer.gui.tree.filter import Shape
+from viewer.gui.tree.header import TreeHeader
 from viewer.gui.tree.model import TreeModel
+from viewer.gui.tree.order import Order
 
 MAX_EXPANDED: Final = 12_000
 """Rows that "expand all" may open: laying them out takes about 40 ms."""
 MAX_FILTERED: Final = 2_000
 """Rows that a filter opens by itself."""
 _INDENT: Final = 16
-_WIDTHS: Final = {Column.TYPE: 10, Column.SHAPE: 15, Column.ELEMENTS: 13, Column.SIZE: 9}
-"""In digits of the face for numbers, margins included."""
+MAX_CHOSEN: Final = 200
+"""Selected rows that are looked at: among the first of them are as many tensors as can be shown together."""
 
 
 class TreeView(QTreeView):
     """Signals: `row_changed` carries the display row that is current, 0 for none, whenever the person moves.
-    `copy_requested` comes with Ctrl+C."""
+    `rows_chosen` carries a list of display rows, where several are selected. `copy_requested` comes with Ctrl+C."""
 
     row_changed = Signal(object)
+    rows_chosen = Signal(object)
     copy_requested = Signal()
 
     def __init__(self, theme: Theme, model: TreeModel, parent: QWidget | None = None) -> None:
@@ -51,6 +53,7 @@ class TreeView(QTreeView):
         self._current_row = 0
         self._expanded: set[int] = set()  # display rows, while nothing is filtered
         self._restoring = False
+        self._several = False  # several rows are selected
         self._hovered = 0  # position under the pointer
         # Before setModel: set on a view that was laid out, it gives rows of height -1.
         self.setUniformRowHeights(True)
@@ -63,10 +66,12 @@ class TreeView(QTreeView):
         self.setExpandsOnDoubleClick(True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setAccessibleName("Contents of the checkpoint")
-        self._set_up_header()
+        self.columns = TreeHeader(self)
+        self.columns.set_digit_width(self._delegate.digit_width)
         self.expanded.connect(self._remember_expanded)
         self.collapsed.connect(self._remember_collapsed)
         self.activated.connect(self._follow_link)
@@ -89,9 +94,11 @@ class TreeView(QTreeView):
         self._current_row = current
         self._restore(self._expanded)
 
-    def show_shape(self, shape: Shape) -> None:
-        """Show what a filter left, or everything again, as it was open before."""
-        self._model.set_shape(shape)
+    def show_shape(self, shape: Shape, order: Order | None = None) -> None:
+        """Show what a filter left, tensors in an order, or everything again, as it was open before."""
+        self._hovered = 0
+        self._model.set_shape(shape, order)
+        self.setRootIsDecorated(not shape.is_flat)
         self._restore(self._expanded if shape.n_matches is None else _rows_to_open(shape))
 
     def go_to_row(self, row: int) -> bool:
@@ -184,33 +191,38 @@ class TreeView(QTreeView):
             if (target_row := table.row_of_node[target]) > 0:
                 self.go_to_row(target_row)
 
-    def _set_up_header(self) -> None:
-        header = self.header()
-        header.setSectionsMovable(False)
-        header.setStretchLastSection(False)
-        header.setMinimumSectionSize(40)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
-        header.setHighlightSections(False)
-        self._size_columns()
-
-    def _size_columns(self) -> None:
-        digit = self._delegate.digit_width
-        for column, digits in _WIDTHS.items():
-            self.header().resizeSection(column, digits * digit)
-
     def _take_theme(self) -> None:
         self._delegate.take_theme()
-        self._size_columns()
+        self.columns.set_digit_width(self._delegate.digit_width)
         self.scheduleDelayedItemsLayout()
+
+    def chosen_rows(self) -> list[int]:
+        """The display rows that are selected, the first ones where they are very many."""
+        rows: list[int] = []
+        selection = self.selectionModel().selection()
+        for number in range(selection.count()):
+            part = selection.at(number)
+            parent = part.parent()
+            for row in range(part.top(), part.bottom() + 1):
+                if len(rows) > MAX_CHOSEN:
+                    return rows
+                rows.append(self._model.row_of(self._model.index(row, 0, parent)))
+        return rows
 
     @override
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         super().selectionChanged(selected, deselected)
         # Not currentChanged: Qt makes the first row current, unselected, when an untouched view gets the focus.
-        indexes = selected.indexes()
-        row = self._model.row_of(indexes[0]) if indexes else 0
-        if row and not self._restoring and row != self._current_row:
+        chosen = self.chosen_rows()
+        several, self._several = self._several, len(chosen) > 1
+        if self._restoring or not chosen:
+            return
+        current = self._model.row_of(self.currentIndex())
+        row = current if current in chosen else chosen[-1]
+        if len(chosen) > 1:
+            self._current_row = row
+            self.rows_chosen.emit(chosen)
+        elif row != self._current_row or several:
             self._current_row = row
             self.row_changed.emit(row)
 

@@ -1,0 +1,164 @@
+"""The head of the tree: which columns show, how wide they are, and the order that a click asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtWidgets import QHeaderView, QMenu, QTreeView
+
+from viewer.gui.override import override
+from viewer.gui.tree.columns import AFTER_SCAN, SCANNED, TITLES, Column
+
+_WIDTHS: Final = {
+    Column.TYPE: 10,
+    Column.SHAPE: 15,
+    Column.ELEMENTS: 13,
+    Column.SIZE: 9,
+    Column.HISTOGRAM: 14,
+    Column.NAN: 9,
+    Column.INF: 8,
+    Column.ZEROS: 11,
+}
+"""In digits of the face for numbers, margins included."""
+_FIGURE: Final = 12
+_NARROWEST_NAME: Final = 22
+"""Where the columns need more room than there is, the view scrolls sideways instead of cutting names further."""
+
+
+class TreeHeader(QObject):
+    """Looks after the header of a tree view.
+
+    Signals
+    -------
+    clicked
+        Carries the Column whose head was clicked.
+    columns_changed
+        Other columns show now.
+    """
+
+    clicked = Signal(object)
+    columns_changed = Signal()
+
+    def __init__(self, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._digit = 8
+        self._chosen: set[Column] = set(AFTER_SCAN)
+        self._scanned = False
+        header = view.header()
+        header.setSectionsMovable(False)
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(40)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setHighlightSections(False)
+        header.setSectionsClickable(True)
+        header.sectionClicked.connect(self._click)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._open_menu)
+        header.sectionResized.connect(self._fit_later)
+        view.viewport().installEventFilter(self)
+        for column in SCANNED:
+            view.setColumnHidden(column, True)
+        self.fit()
+
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns that show, in their order."""
+        return tuple(column for column in Column if not self._view.isColumnHidden(column))
+
+    @property
+    def chosen(self) -> frozenset[Column]:
+        """The columns of a scan that the person wants to see."""
+        return frozenset(self._chosen)
+
+    @property
+    def wanted_width(self) -> int:
+        """In pixels: what all columns that show take with names of a fair length."""
+        return sum(self._view.columnWidth(c) for c in self.shown[1:]) + (_NARROWEST_NAME + 6) * self._digit
+
+    def set_digit_width(self, width: int) -> None:
+        """Make the columns as wide as their figures are in a face whose digits have this width."""
+        self._digit = width
+        header = self._view.header()
+        for column in Column:
+            if column != Column.NAME:
+                header.resizeSection(column, _WIDTHS.get(column, _FIGURE) * width)
+        self.fit()
+
+    def show_scan(self, shown: bool, chosen: Iterable[Column] | None = None) -> None:
+        """Show the columns of a scan, those that were chosen."""
+        self._scanned = shown
+        if chosen is not None:
+            self._chosen = set(chosen)
+        self._apply()
+
+    @Slot()
+    def fit(self) -> None:
+        """Give the names what is left, but never less than can be read."""
+        header = self._view.header()
+        others = sum(header.sectionSize(column) for column in self.shown[1:])
+        least = _NARROWEST_NAME * self._digit
+        mode = QHeaderView.ResizeMode
+        if others + least <= self._view.viewport().width() or self.shown[-1] <= Column.SIZE:
+            if header.sectionResizeMode(Column.NAME) != mode.Stretch:
+                header.setSectionResizeMode(Column.NAME, mode.Stretch)
+        elif header.sectionResizeMode(Column.NAME) != mode.Interactive:
+            header.setSectionResizeMode(Column.NAME, mode.Interactive)
+            header.resizeSection(Column.NAME, least)
+
+    def make_menu(self) -> QMenu:
+        """The columns to choose from."""
+        menu = QMenu(self._view)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if not self._scanned:
+            hint = menu.addAction("More columns come with a scan of all values")
+            hint.setEnabled(False)
+            menu.addSeparator()
+        for column in Column:
+            if column == Column.NAME or (column in SCANNED and not self._scanned):
+                continue
+            if column == Column.HISTOGRAM:
+                menu.addSeparator()
+            action = menu.addAction(TITLES[column])
+            action.setCheckable(True)
+            action.setChecked(not self._view.isColumnHidden(column))
+            action.toggled.connect(partial(self.choose, column))
+        return menu
+
+    def choose(self, column: Column, shown: bool) -> None:
+        """Show or hide one column."""
+        if column not in SCANNED:
+            self._view.setColumnHidden(column, not shown)
+        elif shown:
+            self._chosen.add(column)
+        else:
+            self._chosen.discard(column)
+        self._apply()
+
+    def _apply(self) -> None:
+        for column in SCANNED:
+            self._view.setColumnHidden(column, not (self._scanned and column in self._chosen))
+        self.fit()
+        self.columns_changed.emit()
+
+    @Slot(int)
+    def _click(self, section: int) -> None:
+        self.clicked.emit(Column(section))
+
+    @Slot(QPoint)
+    def _open_menu(self, at: QPoint) -> None:
+        self.make_menu().popup(self._view.header().mapToGlobal(at))
+
+    @Slot(int, int, int)
+    def _fit_later(self, section: int, _before: int, _now: int) -> None:
+        if section != Column.NAME:
+            self.fit()
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self.fit()
+        return super().eventFilter(watched, event)
