@@ -147,6 +147,22 @@ def test_that_weights_that_zero_3_keeps_elsewhere_say_where_and_how_large(deepsp
     assert any("2 tensors are empty: ZeRO-3" in warning for warning in checkpoint.warnings)
 
 
+def test_that_a_single_file_of_zero_3_says_the_real_shapes(tmp_path: Path) -> None:
+    shapes = [OrderedDict(w=torch.Size([4, 3])), OrderedDict(s=torch.Size([]))]
+    module = OrderedDict(w=torch.empty(0), s=torch.empty(0), full=torch.ones(2), other=torch.empty(0))
+    torch.save({"module": module, "param_shapes": shapes}, tmp_path / "mp_rank_00_model_states.pt")
+    checkpoint = open_checkpoint(tmp_path / "mp_rank_00_model_states.pt")
+    found = {}
+    for name in module:
+        tensor = checkpoint.tensor_of_node(checkpoint.find(f"module/{name}"))
+        assert tensor is not None
+        found[name] = str(tensor.extra.get("real shape", "")).partition(",")[0]
+    assert found == {"w": "4×3", "s": "scalar", "full": "", "other": ""}
+    assert checkpoint.warnings == [
+        "2 tensors are empty: ZeRO-3 keeps them in the optimizer states, and their real shapes in param_shapes"
+    ]
+
+
 def test_that_the_script_beside_is_text_and_is_not_run(deepspeed: Path) -> None:
     checkpoint = open_checkpoint(deepspeed)
     node = checkpoint.find("other files/zero_to_fp32.py")

@@ -6,7 +6,6 @@ the pickle agree on), and the packed bytes are read piece by piece.
 
 from __future__ import annotations
 
-import bz2
 import threading
 import zlib
 from collections import OrderedDict
@@ -45,30 +44,6 @@ def inflate_task(source: ByteSource, offset: int, packed: int, unpacked: int) ->
         done += len(part)
     if stream.take(1):
         raise MalformedFile(f"a compressed record inflates to more than the {unpacked:,} bytes that it should")
-    return b"".join(parts)
-
-
-def unbzip_task(source: ByteSource, offset: int, packed: int, unpacked: int) -> Task[bytes]:
-    """As `inflate_task`, for a record of bzip2 data, as Python's zipfile can write them; torch does not read such."""
-    decompressor = bz2.BZ2Decompressor()
-    parts: list[bytes] = []
-    done = at = 0
-    try:
-        while done <= unpacked and not decompressor.eof:
-            yield Progress(done, unpacked)
-            data = b""
-            if decompressor.needs_input:
-                data = source.read(offset + at, min(_PACKED_STEP, packed - at))
-                at += len(data)
-                if not data:
-                    break
-            part = decompressor.decompress(data, min(_BLOCK, unpacked + 1 - done))
-            parts.append(part)
-            done += len(part)
-    except OSError as error:
-        raise MalformedFile(f"a compressed record is damaged ({error})", path=source.path) from error
-    if done != unpacked:
-        raise MalformedFile(f"a compressed record does not hold the {unpacked:,} bytes that it should")
     return b"".join(parts)
 
 

@@ -23,6 +23,7 @@ from viewer.formats.source import FileSource
 from viewer.formats.tar_archive import TarReader
 from viewer.formats.torch_legacy import LegacyReader
 from viewer.formats.wrapped import CompressedReader
+from viewer.formats.zero3 import note_partitioned
 from viewer.formats.zip_archive import ZipReader
 from viewer.task import Progress, Task
 
@@ -91,6 +92,7 @@ def open_task(path: str | os.PathLike[str], limits: Limits = LIMITS) -> Task[Che
 
 def _placed(checkpoint: Checkpoint) -> Checkpoint:
     note_nested_sizes(checkpoint)
+    note_partitioned(checkpoint)
     checkpoint.globals = place_globals(checkpoint.globals, checkpoint.nodes)
     return checkpoint
 

@@ -102,7 +102,7 @@ class _Gathering:
             rows[name] = yield from self._entry_task(session, entry, prefix)
         session.complete_storages()
         big_endian = archive.small_record(f"{self._top}byteorder", 16) == b"big"
-        yield from place_storages_task(archive, session.storages, session.storages_by_key, prefix, big_endian)
+        yield from place_storages_task(archive, session, prefix, big_endian)
         return rows
 
     def _entry_task(self, session: PickleSession, entry: Any, prefix: str) -> Task[object]:

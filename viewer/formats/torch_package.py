@@ -65,9 +65,7 @@ def package_part_task(archive: ZipArchive, reading: Reading) -> Task[Part]:
         except ViewerError as error:
             rows[path] = Problem(str(error))
     big_endian = archive.small_record(f"{top}byteorder", 16) == b"big"
-    yield from place_storages_task(
-        archive, session.storages, session.storages_by_key, f"{top}.data/", big_endian, suffix=".storage"
-    )
+    yield from place_storages_task(archive, session, f"{top}.data/", big_endian, suffix=".storage")
     facts = {"pickles": f"{pickles:,}", "archive folder": top.rstrip("/")}
     for title, record in (("Python", "python_version"), ("modules expected", "extern_modules")):
         text = archive.small_record(f"{top}.data/{record}")

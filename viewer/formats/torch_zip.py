@@ -133,7 +133,7 @@ class _Gathering:
             yield from archive.scan.walk_task(sizes)
             self._note_missing(sizes)
         big_endian = self._byte_order(top)
-        records = yield from place_storages_task(archive, session.storages, by_key, prefix, big_endian)
+        records = yield from place_storages_task(archive, session, prefix, big_endian)
         self.understood.update(records)
         return loaded.root
 

@@ -15,7 +15,6 @@ from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind
-from viewer.checkpoint.tensors import numel_of
 from viewer.errors import LimitExceeded, MalformedFile, ViewerError
 from viewer.formats.bounded_json import json_twig, read_json
 from viewer.formats.compose import Branch, Composer, Graft, Leaf, Twig
@@ -94,7 +93,6 @@ class _Gathering:
         self.parts: dict[str, dict[Key, Twig]] = {name: {} for name in _ORDER}
         self.is_deepspeed = False
         self._opened = 0
-        self._empty: dict[str, int] = {}
 
     def folder_task(self, listing: Listing, prefix: str) -> Task[None]:
         """Take in the files of a folder; `prefix` stands before their names."""
@@ -124,11 +122,6 @@ class _Gathering:
         children: dict[Key, Twig] = {
             name: Branch(members, "files") for name in _ORDER if (members := self.parts[name])
         }
-        for label, count in self._empty.items():
-            self.composer.warnings.append(
-                f"{label}: {count:,} tensors are empty: ZeRO-3 keeps them in the optimizer states, and their real "
-                "shapes in param_shapes"
-            )
         self.facts["files"] = f"{self._opened:,}"
         container = "DeepSpeed folder" if self.is_deepspeed else "training folder"
         return self.composer.finish(self.folder, container, Branch(children, container), self.facts)
@@ -161,8 +154,6 @@ class _Gathering:
             self._add(part, label, Leaf.problem(str(error)))
             self.composer.warnings.append(str(error))
             return
-        if name.endswith("model_states.pt"):
-            self._note_empty(checkpoint, label)
         self._graft(part, checkpoint, label)
 
     def _graft(self, part: str, checkpoint: Checkpoint, label: str) -> None:
@@ -171,25 +162,6 @@ class _Gathering:
 
     def _add(self, part: str, label: str, twig: Twig) -> None:
         self.parts[part][label] = twig
-
-    def _note_empty(self, checkpoint: Checkpoint, label: str) -> None:
-        """ZeRO-3 leaves weights of size 0 behind; `param_shapes` is a list of dicts from names to real shapes."""
-        nodes, empty = checkpoint.nodes, 0
-        shapes = _param_shapes(checkpoint)
-        for module in _children(checkpoint, 0, "module"):
-            for node in nodes.children(module):
-                number = nodes.value[node]
-                shape = shapes.get(nodes.key[node])
-                if nodes.kind[node] != Kind.TENSOR or not isinstance(number, int) or shape is None:
-                    continue
-                if numel_of(checkpoint.tensors.shape[number]) == 0 and 0 not in shape:
-                    empty += 1
-                    extents = "×".join(map(str, shape)) or "scalar"
-                    checkpoint.tensors.extra.setdefault(number, {})["real shape"] = (
-                        f"{extents}, in param_shapes; ZeRO-3 keeps the values in the optimizer states"
-                    )
-        if empty:
-            self._empty[label] = empty
 
     def _text(self, path: Path) -> Twig:
         read: Callable[[FileSource], Twig] = _json_twig if path.suffix == ".json" else _text_twig
@@ -210,19 +182,3 @@ def _text_twig(source: FileSource) -> Twig:
     if source.nbytes > _MAX_TEXT_NBYTES:
         shown += f"\n… (the first {_MAX_TEXT_NBYTES:,} of {source.nbytes:,} bytes)"
     return Leaf(Kind.TEXT, "text", shown)
-
-
-def _param_shapes(checkpoint: Checkpoint) -> dict[Key, list[object]]:
-    """Extents by the name of the parameter, of all parameter groups."""
-    nodes = checkpoint.nodes
-    return {
-        nodes.key[row]: [nodes.value[extent] for extent in nodes.children(row)]
-        for groups in _children(checkpoint, 0, "param_shapes")
-        for group in nodes.children(groups)
-        for row in nodes.children(group)
-    }
-
-
-def _children(checkpoint: Checkpoint, node: int, key: Key) -> list[int]:
-    nodes = checkpoint.nodes
-    return [child for child in nodes.children(node) if nodes.key[child] == key]

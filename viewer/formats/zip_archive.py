@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from viewer.errors import LimitExceeded, MalformedFile
 from viewer.formats.byte_source import ByteSource
-from viewer.formats.inflate import inflate_task, unbzip_task
+from viewer.formats.decompress import decompress_task
+from viewer.formats.inflate import inflate_task
 from viewer.formats.limits import Limits
 from viewer.formats.pickle_stream import ByteRange, BytesRange, FilePart
 from viewer.formats.reading import Part, PartReader, Reading
@@ -14,11 +15,11 @@ from viewer.formats.sniff import is_stranger
 from viewer.formats.zip_directory import ZipDirectory, read_directory
 from viewer.formats.zip_end import has_directory
 from viewer.formats.zip_format import (
-    BZIP2_METHOD,
     DEFLATE_METHOD,
     ENCRYPTED_FLAGS,
     END_SIGNATURE,
     LOCAL_SIGNATURE,
+    OTHER_METHODS,
     STORED_METHOD,
     method_name,
 )
@@ -72,14 +73,14 @@ class ZipArchive:
                 path=source.path,
                 advice="Unpack the archive with its password first",
             )
-        if method not in (STORED_METHOD, DEFLATE_METHOD, BZIP2_METHOD):
+        if method not in (STORED_METHOD, DEFLATE_METHOD, *OTHER_METHODS):
             raise MalformedFile(
                 f"the record {name!r} is compressed with {method_name(method)}, which torch does not use",
                 path=source.path,
                 advice="Unpack the archive and pack it again without compression",
             )
         start, warning = locate(source, directory, number)
-        if warning:
+        if warning and warning not in directory.warnings:
             directory.warnings.append(warning)
         if method == STORED_METHOD:
             return FilePart(source, start, packed)
@@ -88,8 +89,8 @@ class ZipArchive:
                 f"the record {name!r} would inflate to {unpacked:,} bytes, more than the {max_inflated:,} allowed",
                 path=source.path,
             )
-        if method == BZIP2_METHOD:
-            return BytesRange((yield from unbzip_task(source, start, packed, unpacked)))
+        if method in OTHER_METHODS:
+            return BytesRange((yield from decompress_task(source, start, packed, unpacked, method)))
         return BytesRange((yield from inflate_task(source, start, packed, unpacked)))
 
     def record_task(self, number: int, max_nbytes: int) -> Task[bytes]:

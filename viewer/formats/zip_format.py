@@ -13,6 +13,9 @@ from typing import Final
 STORED_METHOD: Final = 0
 DEFLATE_METHOD: Final = 8
 BZIP2_METHOD: Final = 12
+LZMA_METHOD: Final = 14
+OTHER_METHODS: Final = (BZIP2_METHOD, LZMA_METHOD)
+"""Compressions that Python's zipfile writes and torch does not read; such records are unpacked into memory."""
 METHOD_NAMES: Final = {1: "shrink", 6: "implode", 9: "deflate64", 12: "bzip2", 14: "lzma", 93: "zstd", 95: "xz"}
 
 FLAG_ENCRYPTED: Final = 0x0001
@@ -80,3 +83,8 @@ def column(records: bytes, size: int, where: int, width: int, typecode: str) -> 
         octets.release()
         values.byteswap()
     return values
+
+
+def foreign_text(method: int) -> str:
+    """What is said of a record that is compressed in a way that torch does not use."""
+    return f"it is compressed with {method_name(method)}, which torch does not use"

@@ -23,7 +23,9 @@ from viewer.formats.zip_format import (
     ENCRYPTED_FLAGS,
     LOCAL_NBYTES,
     LOCAL_SIGNATURE,
+    OTHER_METHODS,
     STORED_METHOD,
+    foreign_text,
     method_name,
 )
 from viewer.task import Progress, Task
@@ -145,7 +147,7 @@ def _examine(directory: ZipDirectory, number: int, head: bytes, same_name: bool)
     if method != directory.method[number]:
         return "its header and the zip directory disagree about the compression"
     if method not in (STORED_METHOD, DEFLATE_METHOD):
-        return f"it is compressed with {method_name(method)}, which torch does not use"
+        return foreign_text(method)
     if method == STORED_METHOD and packed != unpacked:
         return "the zip directory gives two different sizes for a record that is not compressed"
     return ""
@@ -174,7 +176,10 @@ def locate(source: ByteSource, directory: ZipDirectory, number: int) -> tuple[in
     start: int = at + LOCAL_NBYTES + name_n + extra_n
     if start + directory.packed[number] > source.nbytes:
         raise MalformedFile(f"the record {name!r} reaches beyond the end of the file", path=source.path)
+    method = directory.method[number]
     problem = _examine(directory, number, head, name_n == len(raw_name) and data[LOCAL_NBYTES:] == raw_name)
+    if method in OTHER_METHODS and problem == foreign_text(method):
+        return start, f"records are compressed with {method_name(method)}, which torch does not read"
     return start, f"the record {name!r} is read although {problem}" if problem else ""
 
 

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import ge
+from typing import Final
 
-from viewer.checkpoint.tensors import DEFLATED, STORED, StorageTable
+from viewer.checkpoint.tensors import DEFLATED, INLINE, STORED, StorageTable
+from viewer.errors import ViewerError
+from viewer.formats.decompress import decompress_task
+from viewer.formats.pickle import PickleSession
 from viewer.formats.zip_archive import ZipArchive
 from viewer.formats.zip_directory import ZipDirectory
-from viewer.formats.zip_format import DEFLATE_METHOD
+from viewer.formats.zip_format import DEFLATE_METHOD, OTHER_METHODS, foreign_text
 from viewer.formats.zip_records import RecordRanges, locate_task
 from viewer.task import Task
+
+_UNPACKED_NBYTES: Final = 128 << 20
+"""Bytes of storages of one archive that are unpacked into memory, where they cannot be read in place."""
 
 
 def place_storages_task(
     archive: ZipArchive,
-    storages: StorageTable,
-    by_key: Mapping[str, int],
+    session: PickleSession,
     prefix: str,
     big_endian: bool,
     *,
     suffix: str = "",
 ) -> Task[list[int]]:
-    """Give each storage the checked byte range of its record, or the reason why it has none; returns the records.
-
-    Parameters
-    ----------
-    by_key
-        Storage number by the key under which the pickle names it; the record is `prefix` + key + `suffix`.
+    """Give each storage of a session the checked byte range of its record, or the reason why it has none; returns the
+    records. The record of the storage that the pickle names `key` is `prefix` + key + `suffix`.
     """
+    storages, by_key = session.storages, session.storages_by_key
     directory = archive.directory
     find = directory.by_name.get
     numbers = list(by_key.values())
@@ -43,12 +46,14 @@ def place_storages_task(
     same_size = longer == 0
     if longer is None:
         cut = None if archive.scan is None else archive.scan.cut
-        longer = 0
+        longer, room = 0, min(archive.limits.inflated_nbytes, _UNPACKED_NBYTES)
         for number, record in zip(numbers, records, strict=True):
             if record is None:
                 storages.problem[number] = f"its record {prefix}{storages.key[number]}{suffix} is missing"
             else:
                 longer += _place_one(storages, number, directory, record, ranges, record == cut)
+                if directory.method[record] in OTHER_METHODS:
+                    room -= yield from _unpack_task(archive, session, number, record, ranges, room)
     _note_checksums(storages, numbers, directory, records, present, same_size=same_size)
     if longer:
         directory.warnings.append(f"{longer:,} records are longer than the storages that they hold")
@@ -128,3 +133,35 @@ def _place_one(
     storages.length[number] = directory.packed[record] if deflated else needed
     storages.problem.pop(number, None)
     return there > needed
+
+
+def _unpack_task(
+    archive: ZipArchive, session: PickleSession, number: int, record: int, ranges: RecordRanges, room: int
+) -> Task[int]:
+    """Take the bytes of a record into memory that cannot be read by position, where they fit into `room` bytes and
+    nothing else is wrong with it; returns how many they are."""
+    storages, directory = session.storages, archive.directory
+    method, unpacked = directory.method[record], directory.unpacked[record]
+    if ranges.problem.get(record) != foreign_text(method):
+        return 0
+    if unpacked < storages.nbytes[number]:
+        storages.problem[number] = f"its record holds {unpacked:,} of the {storages.nbytes[number]:,} bytes it needs"
+        return 0
+    if unpacked > room:
+        storages.problem[number] = (
+            f"{foreign_text(method)}, and it is too large to be unpacked into memory: pack the archive again without "
+            "compression"
+        )
+        return 0
+    try:
+        start, packed = ranges.start[record], directory.packed[record]
+        data = yield from decompress_task(archive.source, start, packed, unpacked, method)
+    except ViewerError as error:
+        storages.problem[number] = error.fault
+        return 0
+    storages.encoding[number] = INLINE
+    storages.offset[number] = len(session.blobs)
+    storages.length[number] = len(data)
+    session.blobs.append(data)
+    del storages.problem[number]
+    return unpacked
