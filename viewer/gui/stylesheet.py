@@ -86,6 +86,13 @@ QPushButton[role="flat"]:hover { background: $raised; color: $text; }
 QPushButton[role="link"] { color: $accent; text-align: left; }
 QPushButton[role="link"]:hover { background: $hovered; }
 QPushButton[role="flat"]:focus, QPushButton[role="link"]:focus { border-color: $accent; }
+QToolButton[role="menu"] { background: $base; border: 1px solid $border; border-radius: 5px;
+    padding: 4px 20px 4px 9px;
+    min-height: 18px; }
+QToolButton[role="menu"]:hover { background: $hovered; }
+QToolButton[role="menu"]:focus { border-color: $accent; }
+QToolButton[role="menu"]::menu-indicator { image: url("$arrow_down"); width: 10px; height: 10px;
+    subcontrol-origin: padding; subcontrol-position: center right; right: 6px; }
 QToolButton[role="flat"] { border: 1px solid transparent; border-radius: 4px; padding: 2px; background: transparent;
     color: $muted; }
 QToolButton[role="flat"]:hover { background: $raised; color: $text; }

@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui.details.handmade import DOCUMENT, AnsweringClient, HandClient, bridge_to
 from viewer.checkpoint.document import Checkpoint
 from viewer.gui.details.panel import DISTRIBUTION, OVERVIEW, STORAGE, DetailsPanel
+from viewer.gui.details.slice_tabs import VALUES
 from viewer.gui.theme import DARK, LIGHT, Theme
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +42,7 @@ def test_that_a_document_is_shown_as_a_whole_first(opened: DetailsPanel) -> None
     ("path", "titles"),
     [
         ("model", [OVERVIEW]),
-        ("model/mask", [OVERVIEW, DISTRIBUTION, STORAGE]),
+        ("model/mask", [OVERVIEW, DISTRIBUTION, VALUES, STORAGE]),
         ("epoch", ["Value"]),
         ("source", ["Text"]),
         ("again", [OVERVIEW]),
@@ -101,7 +102,7 @@ def test_that_tabs_turn_by_the_keyboard(opened: DetailsPanel, checkpoint: Checkp
     opened.show_node(checkpoint.find("model/mask"))
     opened.tabs.setFocus()
     qtbot.keyClick(opened.tabs, Qt.Key.Key_Right)
-    assert opened.tab == STORAGE
+    assert opened.tab == VALUES
 
 
 def test_that_every_button_without_words_has_a_name(opened: DetailsPanel, checkpoint: Checkpoint) -> None:

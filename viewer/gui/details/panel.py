@@ -14,6 +14,7 @@ from viewer.gui.details.distribution import DistributionPage
 from viewer.gui.details.facts import KIND_WORDS, headline
 from viewer.gui.details.header import DetailsHeader
 from viewer.gui.details.overview import OverviewPage
+from viewer.gui.details.slice_tabs import slice_tabs
 from viewer.gui.details.storage import StoragePage
 from viewer.gui.details.summaries import SummaryStore
 from viewer.gui.details.tabs import LazyPages, TabSpec, TabTools
@@ -73,7 +74,7 @@ class DetailsPanel(QWidget):
         for page in self._pages.values():
             self._stack.addWidget(page)
         self._lazy = LazyPages(
-            TabTools(bridge, theme, self.node_requested.emit), self._stack, added=self._stack.addWidget
+            TabTools(bridge, theme, self._store, self.node_requested.emit), self._stack, added=self._stack.addWidget
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -92,6 +93,8 @@ class DetailsPanel(QWidget):
         self.storage.node_requested.connect(self.node_requested)
         theme.changed.connect(self._recolor)
         self._theme = theme
+        for tab in slice_tabs(self):
+            self.add_tab(tab)
         self._recolor()
         self._show_nothing()
 

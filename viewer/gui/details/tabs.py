@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from PySide6.QtWidgets import QWidget
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.gui.details.summaries import SummaryStore
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.theme import Theme
 
@@ -35,12 +36,15 @@ class TabTools:
 
     Attributes
     ----------
+    store
+        The summaries of tensors that are known.
     go_to_node
         Has the tree select a node.
     """
 
     bridge: EngineBridge
     theme: Theme
+    store: SummaryStore
     go_to_node: Callable[[int], None]
 
 

@@ -1,0 +1,132 @@
+"""Elements as text: to read, as lines with tabs, as expressions of torch and numpy; and indexes as they are typed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from viewer import open_checkpoint
+from viewer.errors import ViewerError
+from viewer.gui.details.copy_values import as_numpy, as_torch, as_tsv
+from viewer.gui.details.go_to import parse_place, write_place
+from viewer.gui.details.value_text import NumberStyle, exact_lines
+from viewer.task import run
+from viewer.tensors.slice_block import block_task
+from viewer.tensors.slice_results import ValueBlock, default_axes, value_shape
+
+SPECIAL = [0.0, -0.0, 1.5, -2.25, math.inf, -math.inf, math.nan, 1e-7, 3e7, 0.1]
+
+
+def block_of(tensor: torch.Tensor, folder: Path) -> ValueBlock:
+    torch.save({"t": tensor}, folder / "t.pt")
+    checkpoint = open_checkpoint(folder / "t.pt")
+    shape = value_shape(checkpoint.tensor(0))
+    return run(block_task(checkpoint, 0, default_axes(shape), first_row=0, n_rows=64, first_column=0, n_columns=64))
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "text"),
+    [
+        (NumberStyle(), 0.123456, "0.1235"),
+        (NumberStyle(), -1234.5, "−1,234.5000"),
+        (NumberStyle(), 1e-5, "1.0000e−5"),
+        (NumberStyle(), 0.0, "0.0000"),
+        (NumberStyle(2, "on"), 1234.5, "1.23e3"),
+        (NumberStyle(6, "off"), 1e-5, "0.000010"),
+        (NumberStyle(), math.nan, "nan"),
+        (NumberStyle(), -math.inf, "−inf"),
+        (NumberStyle(1), complex(1, -2), "1.0−2.0j"),
+        (NumberStyle(), -(2**63), "−9,223,372,036,854,775,808"),
+        (NumberStyle(), True, "True"),
+    ],
+)
+def test_that_numbers_are_written_in_the_chosen_style(style: NumberStyle, value: complex, text: str) -> None:
+    assert style.write(value) == text
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128),
+        *(torch.bool, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64),
+    ],
+)
+def test_that_a_torch_expression_gives_the_same_bits(dtype: torch.dtype, tmp_path: Path) -> None:
+    numbers = torch.tensor(SPECIAL, dtype=torch.float64)
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    tensor = (torch.arange(10) if whole else numbers).to(dtype).reshape(5, 2)
+    text = as_torch(block_of(tensor, tmp_path))
+    again = eval(text, {"torch": torch})
+    assert again.dtype == dtype
+    if dtype.is_complex:
+        again, tensor = torch.view_as_real(again), torch.view_as_real(tensor)
+    assert torch.equal(again.isnan(), tensor.isnan())
+    assert torch.equal(again.nan_to_num(7.0), tensor.nan_to_num(7.0))
+    if dtype.is_floating_point:
+        assert torch.equal(again.signbit() & ~again.isnan(), tensor.signbit() & ~tensor.isnan())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float8_e4m3fn])
+def test_that_a_numpy_expression_gives_the_same_values(dtype: torch.dtype, tmp_path: Path) -> None:
+    tensor = torch.arange(12).reshape(3, 4).to(dtype)
+    again = eval(as_numpy(block_of(tensor, tmp_path)), {"np": np})
+    assert again.tolist() == tensor.to(torch.float64).tolist()
+
+
+def test_that_a_row_a_column_and_one_value_have_fewer_brackets(tmp_path: Path) -> None:
+    assert as_torch(block_of(torch.tensor([1, 2]), tmp_path)) == "torch.tensor([1, 2], dtype=torch.int64)"
+    assert as_torch(block_of(torch.tensor([[1, 2]]), tmp_path)) == "torch.tensor([1, 2], dtype=torch.int64)"
+    assert as_torch(block_of(torch.tensor(0.5), tmp_path)) == "torch.tensor(0.5, dtype=torch.float32)"
+
+
+def test_that_lines_with_tabs_hold_exact_values(tmp_path: Path) -> None:
+    tensor = torch.tensor([[0.1, 0.2], [0.3, -4.0]])
+    lines = as_tsv(block_of(tensor, tmp_path)).splitlines()
+    assert [[float(cell) for cell in line.split("\t")] for line in lines] == tensor.to(torch.float64).tolist()
+
+
+def test_that_one_element_tells_index_value_hexadecimal_form_and_bits(tmp_path: Path) -> None:
+    block = block_of(torch.tensor([[1.0, -0.5]], dtype=torch.bfloat16), tmp_path)
+    assert exact_lines(block, 0, 1) == ["[0, 1]", "-0.5", "-0x1.0000000000000p-1", "bits 0xbf00 (bfloat16)"]
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
+def test_that_a_quantized_element_tells_its_stored_integer(tmp_path: Path) -> None:
+    tensor = torch.quantize_per_tensor(torch.tensor([[0.5, -0.25]]), 0.25, 3, torch.qint8)
+    lines = exact_lines(block_of(tensor, tmp_path), 0, 0)
+    assert "0.5" in lines
+    assert "stored integer 5" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "axes"),
+    [
+        ("1, 2, :, 3", (1, 2, None, 3), (2, 3)),
+        ("1,2", (1, 2, None, None), (2, 3)),
+        ("1, :, 2, :", (1, None, 2, None), (1, 3)),
+        (":, 1, 2, 3", (None, 1, 2, 3), (0, 3)),
+        ("[-1, -1, -1, -1]", (3, 4, 5, 6), (2, 3)),
+        ("", (None,) * 4, (2, 3)),
+        ("3,", (3, None, None, None), (2, 3)),
+    ],
+)
+def test_that_an_index_is_read_as_it_is_typed(text: str, at: tuple[int | None, ...], axes: tuple[int, int]) -> None:
+    place = parse_place(text, (4, 5, 6, 7), 2, 3)
+    assert place.at == at
+    assert (place.row_axis, place.column_axis) == axes
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("1, x", "'x' is no index"), ("4", "axis 0 has 4"), ("1,2,3", "2 axes"), ("1:2", "no index")]
+)
+def test_that_a_text_that_is_no_index_says_why(text: str, says: str) -> None:
+    with pytest.raises(ViewerError, match=says):
+        parse_place(text, (4, 5), 0, 1)
+
+
+def test_that_a_written_index_reads_back() -> None:
+    assert parse_place(write_place((1, 2, 3)), (4, 5, 6), 1, 2).at == (1, 2, 3)
