@@ -11,9 +11,16 @@ from viewer.engine.meaning_requests import ScaleUpdate
 from viewer.gui.meaning.entry_rows import EntryRows
 from viewer.tensors.brief import TensorBrief
 
-FORMULA: Final = "lr · m̂ / (√v̂ + eps)"
+_HAT: Final = "\N{COMBINING CIRCUMFLEX ACCENT}"
+FORMULA: Final = "lr · m_hat / (√v_hat + eps)"
 _KINDS: Final = ("Adam", "AdamW", "Adam or AdamW", "FusedAdam")
 """Those whose step is `FORMULA`; NAdam and RAdam write the same moments and step otherwise."""
+
+
+def spelled(formula: str) -> str:
+    """A formula with its hats written out: the faces of many systems leave combining marks away, which would say m
+    and v of what is m and v with their bias corrected."""
+    return formula.replace(_HAT, "_hat")
 
 
 @dataclass(frozen=True, slots=True)

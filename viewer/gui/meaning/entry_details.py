@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from viewer.engine.meaning_requests import ScaleUpdate
 from viewer.errors import ViewerError
 from viewer.gui.details.cell_table import CellTable
 from viewer.gui.details.elided_label import ElidedLabel
 from viewer.gui.details.facts import Fact
+from viewer.gui.details.page import TEXT_INSET, Page, WordsLabel
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import NO_VALUE, format_exact, format_number
-from viewer.gui.meaning.adam import FORMULA, AdamEntry, adam_entry
+from viewer.gui.meaning.adam import FORMULA, AdamEntry, adam_entry, spelled
 from viewer.gui.meaning.entry_rows import EntryRows, fit_words
 from viewer.gui.meaning.norms import NormStore
 from viewer.gui.theme import Theme
@@ -24,7 +25,7 @@ _UNASKED: Final = 4_000_000
 """Elements that are read without being asked: some tens of milliseconds in the engine."""
 
 
-class EntryDetails(QWidget):
+class EntryDetails(Page):
     """
     Signals
     -------
@@ -45,31 +46,29 @@ class EntryDetails(QWidget):
         self._row: int | None = None
         self._adam: AdamEntry | None = None
         self._asked = False  # for the entry that is shown
-        self._lead: list[Fact] = []
-        self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle, self)
+        self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle, self.body)
         self._name.setFont(theme.mono())
-        self.parameter = QPushButton("Go to parameter", self)
-        self.state = QPushButton("Go to optimizer state", self)
-        self.compute = QPushButton("Compute derived values", self)
+        self._name.setContentsMargins(TEXT_INSET, 0, 0, 0)
+        self.parameter = QPushButton("Go to parameter", self.body)
+        self.state = QPushButton("Go to optimizer state", self.body)
+        self.compute = QPushButton("Compute derived values", self.body)
         for button in (self.parameter, self.state, self.compute):
             button.setProperty("role", "link")
-        self.facts = CellTable(theme, "The selected entry", self)
-        self._note = QLabel(self)
-        self._note.setProperty("role", "muted")
-        self._note.setWordWrap(True)
-        self._note.setContentsMargins(3, 0, 0, 0)
+        self.why = WordsLabel(theme, "text", self.body)
+        self.facts = CellTable(theme, "Derived from the moments", self.body)
+        self._note = WordsLabel(theme, "muted", self.body)
         line = QHBoxLayout()
         line.setSpacing(4)
         line.addWidget(self._name, 1)
         line.addWidget(self.compute)
         line.addWidget(self.parameter)
         line.addWidget(self.state)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(13, 4, 16, 8)
-        column.setSpacing(2)
-        column.addLayout(line)
-        column.addWidget(self.facts)
-        column.addWidget(self._note)
+        self.column.setContentsMargins(13, 4, 16, 8)
+        self.column.setSpacing(2)
+        self.column.addLayout(line)
+        for widget in (self.why, self.facts, self._note):
+            self.column.addWidget(widget)
+        self.column.addStretch(1)
         self._theme = theme
         self.parameter.clicked.connect(self.parameter_asked)
         self.state.clicked.connect(self.state_asked)
@@ -94,8 +93,7 @@ class EntryDetails(QWidget):
         self._name.set_text(lead)
         self.parameter.setEnabled(rows.parameter[row] >= 0)
         self.state.setEnabled(rows.state(row) >= 0)
-        fits, why = fit_words(rows, row)
-        self._lead = [Fact(fits, why, why, plain=True)]
+        self.why.show_words(" · ".join(fit_words(rows, row)))
         self._adam = adam_entry(rows, row)
         self.compute.setVisible(self._adam is not None and self._adam.numel > _UNASKED)
         self._show_scale(None)
@@ -135,15 +133,16 @@ class EntryDetails(QWidget):
         self._note.setText(f"Not derived: {error.fault}")
 
     def _show_scale(self, scale: UpdateScale | None) -> None:
-        facts = list(self._lead)
+        facts: list[Fact] = []
         self._note.setVisible(self._adam is not None)
+        self.facts.setVisible(self._adam is not None)
         if self._adam is not None:
-            facts += [
-                _figure("derived: √v̂, a gradient's typical size", None if scale is None else scale.rms_denominator),
+            facts = [
+                _figure("derived: √v_hat, root mean square", None if scale is None else scale.rms_denominator),
                 _figure("derived: effective step, root mean square", None if scale is None else scale.rms),
                 _figure("derived: effective step, largest", None if scale is None else scale.largest),
             ]
-            told = f"{FORMULA}, not stored in the file" if scale is None else scale.formula
+            told = f"{FORMULA}, not stored in the file" if scale is None else spelled(scale.formula)
             self._note.setText(f"Effective step: {told}. Weight decay is left out.")
         self.facts.show_facts(facts)
 

@@ -14,6 +14,7 @@ from viewer.gui.details.node_list import NodeList
 from viewer.gui.details.page import WordsLabel
 from viewer.gui.format import format_count
 from viewer.gui.icons import IconSet
+from viewer.gui.meaning.wrapped_text import WrappedText
 from viewer.gui.theme import Theme
 
 GLYPHS: Final[dict[Severity, str]] = {"error": "✕", "warning": "⚠", "info": "○"}
@@ -38,10 +39,8 @@ class FindingBox(QWidget):
         severity = finding.severity
         head = WordsLabel(theme, TOKENS[severity], self)
         head.show_words(f"{GLYPHS[severity]} {WORDS[severity]}: {finding.check}")
-        message = WordsLabel(theme, "text", self)
-        message.show_words(finding.message.rstrip(".") + ".")
-        remedy = WordsLabel(theme, "muted", self)
-        remedy.show_words(f"→ {finding.remedy}")
+        message = WrappedText(theme, "text", finding.message.rstrip(".") + ".", self)
+        remedy = WrappedText(theme, "muted", f"→ {finding.remedy}", self)
         self.copy = QToolButton(self)
         self.copy.setProperty("role", "flat")
         self.copy.setText("Copy")
@@ -51,14 +50,15 @@ class FindingBox(QWidget):
         self.copy.setAccessibleName(f"Copy the remedy of {finding.check}")
         self.copy.clicked.connect(self.copy_remedy)
         self.nodes = NodeList(theme, f"Places of {finding.check}", self)
-        self.nodes.show_nodes(checkpoint, finding.nodes)
-        self.nodes.setVisible(bool(finding.nodes))
+        places = tuple(node for node in finding.nodes if node)  # the root is the file itself
+        self.nodes.show_nodes(checkpoint, places)
+        self.nodes.setVisible(bool(places))
         self.nodes.node_requested.connect(self.node_requested)
         more = finding.count - len(finding.nodes)
         rest = QLabel(f"… and {format_count(more)} more places", self)
         rest.setProperty("role", "muted")
         rest.setContentsMargins(3, 0, 0, 0)
-        rest.setVisible(bool(finding.nodes) and more > 0 and len(finding.nodes) > 1)
+        rest.setVisible(more > 0 and len(places) > 1)
         line = QHBoxLayout()
         line.setContentsMargins(0, 0, 0, 0)
         line.addWidget(remedy, 1)

@@ -27,7 +27,7 @@ _NO_PARENT: Final = QModelIndex()
 _FIRST: Final = ("lr", "initial_lr", "weight_decay", "betas", "momentum", "eps")
 """What people look for first."""
 _LARGEST_CELL: Final = 200
-_MOST_ROWS: Final = 7
+_MOST_ROWS: Final = 40
 """Rows before the table scrolls by itself."""
 
 
@@ -166,14 +166,14 @@ class GroupModel(QAbstractTableModel):
 
 
 class GroupView(PlainTable):
-    """As high as its rows, up to some, and as wide as there is room; beyond that it scrolls."""
+    """As high as its rows, as wide as there is room; many groups scroll sideways."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         self.groups = GroupModel(theme)
         super().__init__(theme, self.groups, "Parameter groups", parent)
         self.groups.setParent(self)
         self.horizontalHeader().setSectionsClickable(False)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         copy = QAction("Copy all as TSV", self)
         copy.setShortcuts([QKeySequence(QKeySequence.StandardKey.Copy), QKeySequence("Ctrl+Shift+C")])
@@ -194,12 +194,10 @@ class GroupView(PlainTable):
 
     @override
     def sizeHint(self) -> QSize:
-        head = self.horizontalHeader().sizeHint().height()
-        rows = self.groups.rowCount()
-        return QSize(
-            320, head + min(rows, _MOST_ROWS) * self.row_height + (self.row_height // 2 if rows > _MOST_ROWS else 2)
-        )
+        bar = self.horizontalScrollBar()
+        head = self.horizontalHeader().sizeHint().height() + (bar.sizeHint().height() if bar.maximum() else 0)
+        return QSize(320, head + min(self.groups.rowCount(), _MOST_ROWS) * self.row_height + 2)
 
     @override
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, self.horizontalHeader().sizeHint().height() + 2 * self.row_height)
+        return QSize(120, self.sizeHint().height())

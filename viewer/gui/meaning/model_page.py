@@ -6,15 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QMenu,
     QPushButton,
-    QTreeView,
     QVBoxLayout,
     QWidget,
 )
@@ -29,38 +27,30 @@ from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.meaning.lora import lora_pairs
 from viewer.gui.meaning.model_words import model_words, pair_words, tied_words
 from viewer.gui.meaning.module_model import DTYPE, ELEMENTS, NAME, ROLE, SHAPE, SIZE, ModuleModel
+from viewer.gui.meaning.table_view import PlainTree, inset
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 
 if TYPE_CHECKING:
     from viewer.gui.meaning.tabs import Meaning
 
-_WIDTHS: Final = {SHAPE: 17, DTYPE: 12, ELEMENTS: 14, SIZE: 10, ROLE: 17}
+_WIDTHS: Final = {SHAPE: 14, DTYPE: 10, ELEMENTS: 13, SIZE: 10, ROLE: 17}
 """In digits."""
+_NAME_WIDTH: Final = 30
 _OPEN_AT_START: Final = 40
 """Rows: levels are opened while no more than these show."""
 
 
-class ModuleView(QTreeView):
+class ModuleView(PlainTree):
     """Signals: `chosen` carries the row that was activated."""
 
     chosen = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.modules = ModuleModel(theme, self)
-        self.setUniformRowHeights(True)  # before setModel: else rows get no height
-        self.setModel(self.modules)
-        self.setAccessibleName("Modules of the model")
-        self.setAnimated(False)
-        self.setIndentation(16)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setExpandsOnDoubleClick(True)
-        header = self.header()
-        header.setStretchLastSection(False)
-        header.setHighlightSections(False)
-        header.setMinimumSectionSize(40)
-        self._theme = theme
+        self.modules = ModuleModel(theme)
+        super().__init__(theme, self.modules, "Modules of the model", parent)
+        self.modules.setParent(self)
+        self.header().setStretchLastSection(False)
         self._size_columns()
         theme.changed.connect(self._size_columns)
         self.doubleClicked.connect(self._activate)
@@ -86,6 +76,12 @@ class ModuleView(QTreeView):
             level = inside
 
     @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._size_columns()
+
+    @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._activate(self.currentIndex())
@@ -99,11 +95,12 @@ class ModuleView(QTreeView):
             self.chosen.emit(self.modules.row_of(index))
 
     def _size_columns(self) -> None:
-        digit = self.fontMetrics().horizontalAdvance("0") + 1
-        self.header().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Interactive)
+        digit = QFontMetrics(self._theme.mono()).horizontalAdvance("0")
         for column, digits in _WIDTHS.items():
             self.header().resizeSection(column, digits * digit)
-        self.header().resizeSection(NAME, 34 * digit)
+        # Names have the room that is left, and never so little that they cannot be read: then the rest scrolls.
+        rest = sum(_WIDTHS.values()) * digit
+        self.header().resizeSection(NAME, max(_NAME_WIDTH * digit, self.viewport().width() - rest))
 
 
 class ModelPage(QWidget):
@@ -254,4 +251,4 @@ class ModelPage(QWidget):
         column.setSpacing(2)
         column.addLayout(top)
         column.addLayout(bar)
-        column.addWidget(self.view, 1)
+        column.addWidget(inset(self.view, self), 1)

@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.meaning.results import OptimizerFacts, Recognition
 from viewer.errors import ViewerError
-from viewer.gui.details.page import WordsLabel
+from viewer.gui.details.page import Page, WordsLabel
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_bytes, format_count
 from viewer.gui.meaning.chips import ChipRow
@@ -24,6 +25,8 @@ from viewer.gui.meaning.entry_view import EntryView
 from viewer.gui.meaning.groups import GroupView
 from viewer.gui.meaning.norms import NormStore
 from viewer.gui.meaning.optimizer_words import head_words, naming_words, note_words
+from viewer.gui.meaning.table_view import inset
+from viewer.gui.override import override
 from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from viewer.gui.meaning.tabs import Meaning
 
 _SETTLES_MS: Final = 120
+_TOP_SHARE: Final = 0.34
+_DETAILS_SHARE: Final = 0.26
+_DETAILS_HEIGHT: Final = 190
 
 
 class OptimizerPage(QWidget):
@@ -60,17 +66,20 @@ class OptimizerPage(QWidget):
         self._layout_runner = SliceRunner(self)
         self._order_runner = SliceRunner(self)
         self._count_runner = SliceRunner(self)
-        self.head = WordsLabel(theme, "text", self)
-        self.naming = WordsLabel(theme, "muted", self)
-        self.notes = WordsLabel(theme, "warning", self)
-        self.groups = GroupView(theme, self)
+        self.splitter = QSplitter(Qt.Orientation.Vertical, self)
+        self._moved = False  # the person gave the parts their heights
+        self.top = Page(self.splitter)
+        self.head = WordsLabel(theme, "text", self.top.body)
+        self.naming = WordsLabel(theme, "muted", self.top.body)
+        self.notes = WordsLabel(theme, "warning", self.top.body)
+        self.groups = GroupView(theme, self.top.body)
         self.filter = QLineEdit(self)
         self.compute = QPushButton("Compute norms", self)
         self.copy = QPushButton("Copy as TSV", self)
         self.chips = ChipRow([(choice.text, choice.tip) for choice in CHOICES], self)
         self.count = QLabel(self)
         self.view = EntryView(theme, self)
-        self.details = EntryDetails(bridge, self.norms, theme, self)
+        self.details = EntryDetails(bridge, self.norms, theme, self.splitter)
         self._settle = QTimer(self, singleShot=True, interval=_SETTLES_MS)
         self._lay_out()
         self._connect()
@@ -120,6 +129,7 @@ class OptimizerPage(QWidget):
         self.notes.show_words(note_words(optimizer))
         self.groups.show_groups(checkpoint, optimizer, self.norms.briefs)
         self.groups.setVisible(bool(optimizer.groups))
+        self._divide()
         if numbers := self.groups.groups.tensors():
             self.norms.ask_in_sight(numbers)
         self._layout_runner.start(rows_task(checkpoint, recognition, optimizer, self.norms.briefs), self._take_rows)
@@ -204,7 +214,27 @@ class OptimizerPage(QWidget):
         self.count.setText("no row matches" if whole and not shown else text)
 
     def _show_row(self, row: int | None) -> None:
+        was_hidden = self.details.isHidden()
         self.details.show_row(self._document, self._rows, row)
+        if was_hidden != self.details.isHidden():
+            self._divide()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._divide()
+
+    def _divide(self) -> None:
+        """Give the head and the selected entry what they need and no more than their share, the table the rest."""
+        if self._moved or self.height() < 10:
+            return
+        height = self.height()
+        top = min(self.top.body.sizeHint().height() + 4, int(height * _TOP_SHARE))
+        details = 0 if self.details.isHidden() else min(_DETAILS_HEIGHT, int(height * _DETAILS_SHARE))
+        self.splitter.setSizes([top, height - top - details, details])
+
+    def _take_heights(self, _position: int, _handle: int) -> None:
+        self._moved = True
 
     def _ask_in_sight(self, shown: list[int]) -> None:
         rows = self._rows
@@ -239,6 +269,7 @@ class OptimizerPage(QWidget):
 
     def _connect(self) -> None:
         self.view.row_changed.connect(self._show_row)
+        self.splitter.splitterMoved.connect(self._take_heights)
         self.view.node_requested.connect(self.node_requested)
         self.view.in_sight.connect(self._ask_in_sight)
         self.view.entries.sort_asked.connect(self._sort)
@@ -262,11 +293,12 @@ class OptimizerPage(QWidget):
         self.compute.setToolTip("Read the state of the rows that show, and compute its norms and steps")
         self.copy.setToolTip("Copy the rows that show, exact, as tab-separated lines (Ctrl+Shift+C)")
         self.count.setProperty("role", "muted")
-        top = QVBoxLayout()
-        top.setContentsMargins(13, 2, 16, 4)
-        top.setSpacing(3)
+        self.top.column.setContentsMargins(13, 2, 0, 6)
+        self.top.column.setSpacing(3)
         for words in (self.head, self.naming, self.notes):
-            top.addWidget(words)
+            self.top.column.addWidget(words)
+        self.top.column.addWidget(self.groups)
+        self.top.column.addStretch(1)
         bar = QHBoxLayout()
         bar.setContentsMargins(13, 6, 16, 0)
         bar.setSpacing(8)
@@ -285,26 +317,14 @@ class OptimizerPage(QWidget):
         entries.setSpacing(0)
         entries.addLayout(bar)
         entries.addLayout(line)
-        entries.addWidget(_inset(self.view, below), 1)
-        entries.addWidget(self.details)
-        splitter = QSplitter(Qt.Orientation.Vertical, self)
-        splitter.setHandleWidth(1)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(_inset(self.groups, splitter))
-        splitter.addWidget(below)
-        splitter.setStretchFactor(0, 0)
-        splitter.setStretchFactor(1, 1)
+        entries.addWidget(inset(self.view, below), 1)
+        self.splitter.setHandleWidth(1)
+        self.splitter.setChildrenCollapsible(False)
+        for part in (self.top, below, self.details):
+            part.setMinimumHeight(48)
+            self.splitter.addWidget(part)
+        for nth in range(3):
+            self.splitter.setStretchFactor(nth, int(nth == 1))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(top)
-        column.addWidget(splitter, 1)
-
-
-def _inset(table: QWidget, parent: QWidget) -> QWidget:
-    """A table whose text begins where that of the page does."""
-    frame = QWidget(parent)
-    layout = QHBoxLayout(frame)
-    layout.setContentsMargins(13, 0, 0, 0)
-    layout.addWidget(table)
-    return frame
+        column.addWidget(self.splitter, 1)

@@ -10,10 +10,10 @@ from viewer.gui.format import format_bytes, format_count, format_number
 
 _SHOWN: Final = 4
 
-_SOURCES: Final[dict[NamedBy, str]] = {
-    "param_names": "Names from param_names, which the groups carry",
-    "state_dict": "Names from the model in this file, by order and shapes",
-    "key": "Names are the keys of the state",
+_LEADS: Final[dict[NamedBy, str]] = {
+    "param_names": "Names are in the file",
+    "state_dict": "Names are those of the model",
+    "key": "Names are in the file",
     "none": "Entries have no certain names",
 }
 
@@ -47,9 +47,8 @@ def head_words(checkpoint: Checkpoint, optimizer: OptimizerFacts) -> str:
 
 def naming_words(optimizer: OptimizerFacts) -> str:
     """How the names were found, or why they were not."""
-    told = optimizer.naming
-    lead = _SOURCES[optimizer.named_by]
-    return f"{lead}: {told}." if told else f"{lead}."
+    told, lead = optimizer.naming, _LEADS[optimizer.named_by]
+    return f"{lead}, {told}." if told.startswith("inferred") else f"{lead}: {told}." if told else f"{lead}."
 
 
 def note_words(optimizer: OptimizerFacts) -> str:

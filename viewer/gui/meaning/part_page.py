@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QSplitter, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
@@ -16,6 +16,7 @@ from viewer.gui.details.page import SectionLabel, WordsLabel
 from viewer.gui.details.value_view import ValueView
 from viewer.gui.details.values import value_words
 from viewer.gui.meaning.part_words import first_facts, part_words
+from viewer.gui.meaning.table_view import PlainTree, inset
 from viewer.gui.meaning.value_model import ValueModel
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
@@ -26,23 +27,18 @@ if TYPE_CHECKING:
 _OPEN_AT_START = 60
 
 
-class ValueTree(QTreeView):
+class ValueTree(PlainTree):
     """Names and values. Signals: `node_chosen` carries the current node, `node_activated` the one to go to."""
 
     node_chosen = Signal(object)
     node_activated = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.values = ValueModel(theme, self)
-        self.setUniformRowHeights(True)  # before setModel: else rows get no height
-        self.setModel(self.values)
-        self.setAccessibleName("All values")
-        self.setAnimated(False)
-        self.setIndentation(16)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.values = ValueModel(theme)
+        super().__init__(theme, self.values, "All values", parent)
+        self.values.setParent(self)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.header().setStretchLastSection(True)
-        self.header().setHighlightSections(False)
         self.header().resizeSection(0, 260)
         self.doubleClicked.connect(self._activate)
         copy = QAction("Copy value", self)
@@ -112,7 +108,7 @@ class PartPage(QWidget):
         splitter = QSplitter(Qt.Orientation.Vertical, self)
         splitter.setHandleWidth(1)
         splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.tree)
+        splitter.addWidget(inset(self.tree, splitter))
         splitter.addWidget(below)
         splitter.setStretchFactor(0, 3)
         splitter.setStretchFactor(1, 2)

@@ -50,8 +50,10 @@ def first_facts(checkpoint: Checkpoint, part: PartFacts) -> list[Fact]:
     facts = []
     for name, text in part.values:
         node = members.get(name)
+        if part.kind == "hyperparameters" and node is not None and look.is_container(node):
+            continue  # open in the tree below
         value = look.scalar(node)
         exact = repr(value) if isinstance(value, float) else ""
         words = _WORDS.get(name)
-        facts.append(Fact(name if words is None else f"{words} ({name})", text, exact))
+        facts.append(Fact(name if words is None else f"{words} ({name})", " ".join(text.split()), exact))
     return facts
