@@ -14,6 +14,9 @@ from viewer.engine.jobs import Job
 from viewer.errors import Cancelled, ViewerError
 from viewer.task import Task
 
+_LOOK_S = 0.05
+"""How often a lane that gives way looks whether its job was cancelled."""
+
 EXIT_LANE_LOST = 70
 """Exit status when a lane's thread cannot go on (EX_SOFTWARE in <sysexits.h>)."""
 
@@ -31,6 +34,8 @@ class Lane:
         Called once in the lane's thread before the first job that is not cancelled: imports that take seconds.
     on_idle
         Called in the lane's thread when no job is left.
+    gives_way_to
+        A lane whose jobs people wait for: while it has any, this one stops between two steps.
     """
 
     def __init__(
@@ -41,11 +46,13 @@ class Lane:
         *,
         prepare: Callable[[], None] | None = None,
         on_idle: Callable[[], None] | None = None,
+        gives_way_to: Lane | None = None,
     ) -> None:
         self._make_task = make_task
         self._on_done = on_done
         self._prepare = prepare
         self._on_idle = on_idle
+        self._gives_way_to = gives_way_to
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._current: Job | None = None
@@ -75,6 +82,11 @@ class Lane:
         with self._changed:
             return self._changed.wait_for(lambda: not self._queue and self._current is None, timeout_s)
 
+    def wait_while_busy(self, waiting: Job) -> None:
+        """Return when no job is left here, or soon after `waiting`, a job of another lane, was cancelled."""
+        while not waiting.cancelled and not self.wait_until_idle(_LOOK_S):
+            pass
+
     def _run(self) -> None:
         try:
             while True:
@@ -103,9 +115,22 @@ class Lane:
         """The job's result, or None and the error with which it ended."""
         try:
             self._make_ready(job)
-            return _run_task(self._make_task(job), job), None
+            return self._run_task(self._make_task(job), job), None
         except Exception as error:  # noqa: BLE001 - whatever a task raises is its job's answer
             return None, as_viewer_error(error, job)
+
+    def _run_task(self, task: Task[object], job: Job) -> object:
+        try:
+            while True:
+                if self._gives_way_to is not None:
+                    self._gives_way_to.wait_while_busy(job)
+                if job.cancelled:
+                    raise Cancelled("cancelled")
+                job.report(next(task))
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            task.close()
 
     def _make_ready(self, job: Job) -> None:
         try:
@@ -115,18 +140,6 @@ class Lane:
         finally:
             with self._changed:
                 self._preparing = False
-
-
-def _run_task(task: Task[object], job: Job) -> object:
-    try:
-        while True:
-            if job.cancelled:
-                raise Cancelled("cancelled")
-            job.report(next(task))
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        task.close()
 
 
 def as_viewer_error(error: Exception, job: Job) -> ViewerError:

@@ -16,8 +16,8 @@ from viewer.compare.results import WHOLE_FILES, CompareOptions, Tolerance
 from viewer.errors import EngineLost, ViewerError
 from viewer.task import Progress
 
-LaneName: TypeAlias = Literal["structure", "compute", "save"]
-"""Requests of one lane run one after the other; lanes run beside each other."""
+LaneName: TypeAlias = Literal["structure", "compute", "scan", "save"]
+"""Requests of one lane run one after the other, lanes beside each other; "scan" stops while "compute" works."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,11 @@ class Server:
         self._documents = Documents()
         self._held: list[Job] = []
         """Jobs that wait until no structure is being read."""
+        compute = Lane("compute", self._task_of, self._done, prepare=self._prepare)
         self._lanes: dict[LaneName, Lane] = {
             "structure": Lane("structure", self._task_of, self._done, on_idle=self._release_held),
-            "compute": Lane("compute", self._task_of, self._done, prepare=self._prepare),
+            "compute": compute,
+            "scan": Lane("scan", self._task_of, self._done, prepare=self._prepare, gives_way_to=compute),
             # When the window is killed, an export is given the time to remove its temporary file.
             "save": Lane(
                 "save", self._save_task_of, self._done, prepare=lower_thread_priority, on_idle=end_with_parent

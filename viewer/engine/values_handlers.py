@@ -91,12 +91,14 @@ def summarise_many(request: SummariseMany, checkpoint: Checkpoint) -> Task[Any]:
 def scan_all(request: ScanAll, checkpoint: Checkpoint) -> Task[Any]:
     from viewer.tensors.scan_all import scan_all_task
 
-    return scan_all_task(checkpoint, request.tensors, device=request.device)
+    return scan_all_task(checkpoint, request.tensors, device=request.device, use_cache=request.use_cache)
 
 
 def clear_scan_cache(_request: ClearScanCache) -> Task[int]:
-    yield Progress(0, 1, "files")
-    return 0
+    from viewer.tensors.scan_cache import clear
+
+    yield Progress(0, 1, "folders")
+    return clear()
 
 
 VALUES_HANDLERS: Final[Mapping[type[Request], Callable[..., Task[Any]]]] = {

@@ -162,6 +162,8 @@ class SummariseMany(Request):
 class ScanAll(Request):
     """Numbers about every tensor. Partial results: ScanBatches, each tensor once. Result: ScanTotals.
 
+    It stops while the compute lane works, so that a click on a tensor is answered as if there were no scan.
+
     Attributes
     ----------
     tensors
@@ -170,7 +172,7 @@ class ScanAll(Request):
         False to read all anew; what is found is kept for the next time either way.
     """
 
-    lane: ClassVar[LaneName] = "compute"
+    lane: ClassVar[LaneName] = "scan"
 
     document: int
     device: str = "cpu"
