@@ -174,7 +174,7 @@ class _Gathering:
         entry = self.metadata.entries.get(item.name)
         if isinstance(entry, TensorEntry) and not entry.in_one_piece:
             self.pieces[key] = self._piece(root, item.start, entry)
-            _drop_tensors(session.tensors, first_tensor)
+            drop_tensors(session.tensors, first_tensor)
         else:
             self.roots[key] = root
 
@@ -289,7 +289,7 @@ class _Gathering:
         return TensorStandIn(number)
 
 
-def _drop_tensors(tensors: TensorTable, first: int) -> None:
+def drop_tensors(tensors: TensorTable, first: int) -> None:
     """Forget the tensors from number `first` on: the pieces of a tensor are none of their own."""
     for column in (tensors.dtype, tensors.storage, tensors.storage_offset, tensors.flags):
         del column[first:]

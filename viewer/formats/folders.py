@@ -1,8 +1,8 @@
 """What a folder holds: one checkpoint in several files, or several checkpoints of which one is to be chosen.
 
 Asked in this order: torch.distributed.checkpoint (`.metadata`), a training folder (DeepSpeed, transformers' Trainer),
-an index of shards, one checkpoint file. A folder with several unrelated checkpoints is not guessed at: it is refused
-with their names.
+an index of shards, pieces of tensors in safetensors files, one checkpoint file. A folder with several unrelated
+checkpoints is not guessed at: it is refused with their names.
 """
 
 from __future__ import annotations
@@ -140,11 +140,14 @@ def index_task(listing: Listing, limits: Limits) -> Task[Checkpoint | None]:
 
 def _plain_folder_task(listing: Listing, limits: Limits) -> Task[Checkpoint]:
     """By an index, or else the only checkpoint file."""
+    from viewer.formats.distributed_safetensors import shard_names, shards_task
     from viewer.formats.opening import open_task
 
     sharded = yield from index_task(listing, limits)
     if sharded is not None:
         return sharded
+    if shard_names(listing):
+        return (yield from shards_task(listing, limits))
     names = listing.with_suffix(*CHECKPOINT_SUFFIXES)
     if len(names) == 1:
         checkpoint = yield from open_task(listing.folder / names[0], limits)
