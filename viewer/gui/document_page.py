@@ -27,6 +27,7 @@ from viewer.gui.job_strip import amount_text
 from viewer.gui.meaning.tabs import Meaning
 from viewer.gui.recognition import RecognitionStore
 from viewer.gui.scan import ScanStore
+from viewer.gui.scan_troubles import ANY_TROUBLE
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.task import Progress
@@ -230,6 +231,10 @@ class DocumentPage(QWidget):
 
             self.details = DetailsPanel(self._bridge, self._theme, self)
             self.details.overview.set_recognition(self.recognition)
+            problems = self.details.overview.problems
+            problems.set_scan(self.scan)
+            problems.scan_asked.connect(self.scan_values)
+            problems.list_asked.connect(self._list_problems)
             for tab in self.meaning.tabs():
                 self.details.add_tab(tab)
             self.details.set_device(self._device)
@@ -278,6 +283,11 @@ class DocumentPage(QWidget):
     def _show_group(self, name: str, nodes: list[int]) -> None:
         if self.details is not None and self._is_filled:
             self.details.show_group(name, nodes)
+
+    @Slot()
+    def _list_problems(self) -> None:
+        if self.tree is not None:
+            self.tree.values.choose(ANY_TROUBLE)
 
     @Slot()
     def _make_room(self) -> None:

@@ -24,6 +24,7 @@ class Trouble(IntFlag):
 
 
 NO_TROUBLE: Final = Trouble(0)
+ANY_TROUBLE: Final = ~NO_TROUBLE
 WORDS: Final = {
     Trouble.NAN: "NaN",
     Trouble.INF: "inf",

@@ -109,7 +109,7 @@ def test_that_a_narrow_table_leaves_out_bars_before_it_cuts_the_names(qtbot: QtB
     table.resize(900, 200)
     table.show()
     cells = (Cell("model/layers.0.attention.weight"), Cell("f32", muted=True), Cell("4096×4096", right=True))
-    table.show_jumps([JumpRow(cells, 1, 0.5)], ("name", "dtype", "shape"))
+    table.show_jumps([JumpRow(cells, 1, 0.5)], ("name", "dtype", "shape"), optional=(1,))
     assert not table.isColumnHidden(3)
     wide = table.columnWidth(0)
     table.resize(330, 200)

@@ -22,8 +22,10 @@ _WIDEST_BAR: Final = 200
 _NARROWEST_BAR: Final = 40
 _NARROWEST_NAME: Final = 90
 _NARROW_NAME: Final = 200
-"""What a name gets before bars and muted columns are left out."""
+"""What a name gets before bars and optional columns are left out."""
 _NARROWEST_WORDS: Final = 80
+_NARROW_WORDS: Final = 180
+"""What words at the end get before optional columns are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class JumpTable(CellTable):
         super().__init__(theme, name, parent)
         self._rows: Sequence[JumpRow] = ()
         self._bars = False
+        self._optional: tuple[int, ...] = ()
         self._delegate = _BarDelegate(theme, self)
         self.setItemDelegate(self._delegate)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -76,9 +79,18 @@ class JumpTable(CellTable):
         """The rows as they are shown."""
         return self._rows
 
-    def show_jumps(self, rows: Sequence[JumpRow], heads: tuple[str, ...] = ()) -> None:
-        """Show rows with as many cells as there are heads."""
+    def show_jumps(
+        self, rows: Sequence[JumpRow], heads: tuple[str, ...] = (), optional: tuple[int, ...] = ()
+    ) -> None:
+        """Show rows with as many cells as there are heads.
+
+        Parameters
+        ----------
+        optional
+            Columns that are left out where room is short.
+        """
         self._rows = rows
+        self._optional = optional
         self._bars = any(row.share is not None for row in rows)
         bar = (Cell(""),) if self._bars else ()
         self.show_rows([row.cells + bar for row in rows], heads + ("",) * len(bar) if heads else ())
@@ -121,12 +133,16 @@ class JumpTable(CellTable):
         hidden: list[int] = []
         if self._bars:
             widths[last] = min(max(spare, _NARROWEST_BAR), _WIDEST_BAR)
-            optional = [last, *(column for column in range(1, last) if rows[0][column].muted)]
-            for column in optional:
+            for column in (last, *self._optional):
                 if room - (sum(widths) - widths[0]) < min(widths[0], _NARROW_NAME):
                     hidden.append(column)
                     widths[column] = 0
         elif not rows[0][last].right:
+            for column in self._optional:
+                if spare < min(widths[last], _NARROW_WORDS):
+                    hidden.append(column)
+                    spare += widths[column]
+                    widths[column] = 0
             widths[last] = max(spare, _NARROWEST_WORDS)
         widths[0] = min(widths[0], max(_NARROWEST_NAME, room - sum(widths[1:])))
         for column, width in enumerate(widths):

@@ -19,6 +19,7 @@ from viewer.gui.details.jump_table import JumpTable
 from viewer.gui.details.lead import jump_words, lead_words, problem_words
 from viewer.gui.details.node_list import NodeList
 from viewer.gui.details.page import Page, SectionLabel, WordsLabel
+from viewer.gui.details.problems import ProblemsSection
 from viewer.gui.details.small_values import HEADS, small_value_rows
 from viewer.gui.details.subtree import SubtreeFacts, names_task, subtree_task
 from viewer.gui.details.sums import DTYPE_HEADS, dtype_rows, subtree_fact_rows
@@ -67,10 +68,12 @@ class OverviewPage(Page):
         self.jump.clicked.connect(self._jump)
         # Before all else: a file that opened in part must not pass for a whole one.
         self._warnings_head, self.warnings = self._add("Warnings", WordsLabel(theme, "warning", self.body))
+        self.problems = ProblemsSection(theme, self.body)
         self.value = ValueView(theme, self.body)
         self.facts = CellTable(theme, "Facts", self.body)
         for widget in (self.problem, self.lead):
             self.column.addWidget(widget)
+        self.column.addWidget(self.problems)
         self.column.addWidget(self.jump, 0, Qt.AlignmentFlag.AlignLeft)
         self.column.addWidget(self.value, 1)
         self.column.addWidget(self.facts)
@@ -92,12 +95,13 @@ class OverviewPage(Page):
         self.column.addStretch(0)
         self._optional: tuple[QWidget, ...] = (
             *(self.problem, self.lead, self.jump, self.value, self.facts),
-            *(self.parts, self._values_head, self.values, self.whole),
+            *(self.problems, self.parts, self._values_head, self.values, self.whole),
             *(self._dtype_head, self.dtypes, self._names_head, self.names, self._faults_head, self.faults),
             *(self._file_head, self.file, self._warnings_head, self.warnings, self._globals_head, self.globals),
         )
         self.names.node_requested.connect(self.node_requested)
         self.faults.node_requested.connect(self.node_requested)
+        self.problems.node_requested.connect(self.node_requested)
         self.parts.node_requested.connect(self.node_requested)
         self.whole.node_requested.connect(self.node_requested)
 
@@ -196,6 +200,8 @@ class OverviewPage(Page):
 
     def _show_whole(self, facts: WholeFacts) -> None:
         assert self._checkpoint is not None
+        self.problems.setVisible(bool(facts.tensors))
+        self.problems.show_checkpoint(self._checkpoint, facts.node_of)
         self.whole.setVisible(bool(facts.tensors))
         self.whole.show_facts(self._checkpoint, facts)
         self._tied = tied_facts(facts)

@@ -88,6 +88,8 @@ class WholeFacts:
         Storages that hold more than is used, the greatest waste first; not all of them.
     n_wasteful, wasted
         All of them, and the bytes that none of their tensors shows.
+    node_of
+        By tensor number, the first node that shows it.
     """
 
     tensors: int = 0
@@ -101,6 +103,7 @@ class WholeFacts:
     wasteful: list[Waste] = field(default_factory=list)
     n_wasteful: int = 0
     wasted: int = 0
+    node_of: dict[int, int] = field(default_factory=dict)
 
 
 def whole_task(checkpoint: Checkpoint) -> Task[WholeFacts]:
@@ -116,8 +119,7 @@ class _Whole:
         """Node, bytes and elements of each tensor, once."""
         self._views: dict[int, list[int]] = {}
         """By storage, the tensors in it."""
-        self._node_of: dict[int, int] = {}
-        """By tensor, its first node."""
+        self._node_of = self.facts.node_of
 
     def run(self) -> Generator[Progress, None, WholeFacts]:
         yield from self._gather()

@@ -109,7 +109,7 @@ class WholeFile(Sections):
         self.parts_head.setText(f"By part of {place}" if place else "By part")
         self.parts.show_jumps(sum_rows(facts.parts, facts.nbytes), ("part", *SUM_HEADS))
         self.devices.show_jumps(sum_rows(facts.devices, facts.nbytes), ("device", *SUM_HEADS))
-        self.largest.show_jumps(largest_rows(checkpoint, facts), LARGEST_HEADS)
+        self.largest.show_jumps(largest_rows(checkpoint, facts), LARGEST_HEADS, optional=(1,))
         self.waste_words.show_words(waste_words(facts))
         self.waste.show_jumps(waste_rows(checkpoint, facts), WASTE_HEADS)
         for widgets, shown in (

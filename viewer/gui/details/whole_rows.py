@@ -70,7 +70,7 @@ def largest_rows(checkpoint: Checkpoint, facts: WholeFacts) -> list[JumpRow]:
         path = checkpoint.path_of(node) or checkpoint.path.name
         cells = (
             Cell(path, path),
-            Cell(tensor.dtype.short, tensor.dtype.name, muted=True),
+            Cell(tensor.dtype.short, tensor.dtype.name),
             Cell(format_shape(tensor.shape), repr(tensor.shape), right=True),
             Cell(format_bytes(nbytes), format_bytes_exact(nbytes), right=True),
             Cell(format_percent(nbytes, facts.nbytes), right=True),

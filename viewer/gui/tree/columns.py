@@ -16,14 +16,14 @@ class Column(IntEnum):
     SIZE = 4
     # What a scan of the values finds:
     HISTOGRAM = 5
-    MIN = 6
-    MAX = 7
-    MEAN = 8
-    STD = 9
-    NORM = 10
-    ZEROS = 11
-    NAN = 12
-    INF = 13
+    NAN = 6
+    INF = 7
+    MIN = 8
+    MAX = 9
+    MEAN = 10
+    STD = 11
+    NORM = 12
+    ZEROS = 13
 
 
 TITLES: Final = {
@@ -45,7 +45,7 @@ TITLES: Final = {
 
 SCANNED: Final = tuple(column for column in Column if column >= Column.HISTOGRAM)
 """Those that a scan fills."""
-AFTER_SCAN: Final = (Column.HISTOGRAM, Column.MIN, Column.MAX, Column.MEAN, Column.STD, Column.NAN)
+AFTER_SCAN: Final = (Column.HISTOGRAM, Column.NAN, Column.MIN, Column.MAX, Column.MEAN, Column.STD)
 """Those that appear with a scan; the others are chosen in the header's menu."""
 EXPLAINED: Final = {
     Column.MIN: "The least finite value",

@@ -17,7 +17,7 @@ _WIDTHS: Final = {
     Column.SHAPE: 15,
     Column.ELEMENTS: 13,
     Column.SIZE: 9,
-    Column.HISTOGRAM: 14,
+    Column.HISTOGRAM: 13,
     Column.NAN: 9,
     Column.INF: 8,
     Column.ZEROS: 11,

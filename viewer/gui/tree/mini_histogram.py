@@ -12,6 +12,7 @@ from viewer.gui.theme import Theme
 from viewer.tensors.scan_results import ScanRow
 
 _WIDEST: Final = 96
+_ALPHA: Final = 190
 
 
 def paint_histogram(painter: QPainter, rect: QRect, found: ScanRow, theme: Theme) -> None:
@@ -31,6 +32,7 @@ def paint_histogram(painter: QPainter, rect: QRect, found: ScanRow, theme: Theme
         x = area.left() + area.width() * _share(low, high)
         painter.drawLine(QLineF(x, area.top(), x, area.bottom()))
     color = theme.color("accent")
+    color.setAlpha(_ALPHA)
     for place, count in enumerate(found.counts):
         if count:
             height = max(1.0, area.height() * sqrt(count / top))

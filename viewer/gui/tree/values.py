@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QWidg
 
 from viewer.gui.format import format_count
 from viewer.gui.scan import ScanState, ScanStore
-from viewer.gui.scan_troubles import WORDS, Trouble
+from viewer.gui.scan_troubles import ANY_TROUBLE, WORDS, Trouble
 from viewer.gui.tree.columns import SCANNED, Column
 from viewer.gui.tree.filter import Shape
 from viewer.gui.tree.model import TreeModel
@@ -19,7 +19,6 @@ from viewer.gui.tree.view import TreeView
 ANY_VALUES: Final = "any values"
 _REFRESH_MS: Final = 1_000
 """How often a filter by values and an order look again while a scan runs: each time rows move about."""
-_ALL: Final = Trouble.NAN | Trouble.INF | Trouble.UNREADABLE | Trouble.ZERO | Trouble.CONSTANT_ROWS | Trouble.CONSTANT
 _BUTTONS: Final = {ScanState.RUNNING: "Stop", ScanState.STOPPED: "Go on", ScanState.FAILED: "Try again"}
 
 
@@ -175,7 +174,7 @@ class TreeValues(QObject):
     def _fill_box(self) -> None:
         counts = None if self._store is None else self._store.counts
         n_troubled = 0 if self._store is None else len(self._store.troubled)
-        rows = [(ANY_VALUES, 0), (f"any problem ({format_count(n_troubled)})", int(_ALL))]
+        rows = [(ANY_VALUES, 0), (f"any problem ({format_count(n_troubled)})", int(ANY_TROUBLE))]
         for kind in Trouble:
             n = 0 if counts is None else counts[kind]
             rows.append((f"{WORDS[kind]} ({format_count(n)})", int(kind)))
