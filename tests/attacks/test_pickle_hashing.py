@@ -78,6 +78,13 @@ ATTACKS: dict[str, bytes] = {
     "tuples of one hash, in values and keys": b"\x80\x02}("
     + b"".join(b"NN(" + b"".join(NEGATIVES[n >> bit & 1] for bit in range(14)) + b"tN" for n in range(1 << 14))
     + b"u.",
+    "small tuples of one hash, fetched by the million": b"\x80\x02}("
+    + b"".join(
+        b"(" + b"".join(NEGATIVES[n >> bit & 1] for bit in reversed(range(16))) + b"t" + put(n) + b"N"
+        for n in range(200)
+    )
+    + (get(199) + b"N") * 3_200_000
+    + b"u.",
     "integers of one hash": b"\x80\x02}("
     + b"".join(number((2**61 - 1) * n) + b"N" for n in range(1 << 31, (1 << 31) + 60_000))
     + b"u.",

@@ -25,6 +25,10 @@ ATTACKS: dict[str, bytes] = {
     "binstring": b"\x80\x02T\xff\xff\xff\x7f.",
     "frame": b"\x80\x04\x95" + b"\xff" * 8 + b"N.",
     "lists": b"\x80\x02(" + b"]" * 10_000_000 + b"l.",
+    "lists beside long strings": b"\x80\x02("
+    + b"".join(b"]" * 1_000_000 + b"B\x40\x42\x0f\x00" + bytes(1_000_000) for _ in range(20))
+    + b"l.",
+    "lists in runs": b"\x80\x02(" + b"".join(b"N" + put(n) for n in range(300)) + b"]" * 60_000_000 + b"l.",
     "dicts of one": b"\x80\x02(" + b"}NNs" * 3_000_000 + b"l.",
     "sets": b"\x80\x04(" + b"\x8f" * 3_000_000 + b"l.",
     "tuples": b"\x80\x02(" + b"N\x85" * 5_000_000 + b"l.",

@@ -20,9 +20,6 @@ class Limits:
 
     Attributes
     ----------
-    pickle_opcode_nbytes
-        Bytes of a pickle apart from the payloads of its strings. A torch tensor takes about 110, a small value 5 to
-        20: this is some two million tensors, or more small values than `nodes`.
     pickle_steps
         Steps of the scan, each an opcode or a run of them, at about a third of a microsecond. A million small nodes
         take some three million.
@@ -32,7 +29,12 @@ class Limits:
     pickle_text_nbytes
         The same for text alone, which takes up to four bytes a character once it is decoded.
     pickle_structure_nbytes
-        Estimated memory of the containers and numbers that a pickle builds. A million one-entry dicts are 300 MB.
+        Estimated memory of the containers and numbers that any pickle may build. A million one-entry dicts are
+        300 MB.
+    pickle_structure_per_byte, pickle_structure_most_nbytes
+        A large pickle may build so much for each of its bytes, up to the second number. The tensors of an optimizer
+        are estimated at 18 bytes for each of their pickle's (400,000 of them at 600 MB, and take 360), short lists
+        under names at 15; what is made to fill memory asks for 50 to 300.
     pickle_int_nbytes
         Bytes of one integer. Hashing a number is linear in its size and never cached; keys of 4,096 bits are the
         largest that anyone pickles.
@@ -77,11 +79,12 @@ class Limits:
         Bytes of a safetensors header: the format's own limit (`safetensors/src/tensor.rs`, MAX_HEADER_SIZE).
     """
 
-    pickle_opcode_nbytes: int = 256 * MIB
     pickle_steps: int = 8_000_000
     pickle_payload_nbytes: int = 4 * GIB
     pickle_text_nbytes: int = 100 * MIB
     pickle_structure_nbytes: int = 400 * MIB
+    pickle_structure_per_byte: int = 24
+    pickle_structure_most_nbytes: int = GIB
     pickle_int_nbytes: int = 512
     pickle_globals: int = 20_000
     pickle_name_nchars: int = 4_096

@@ -175,6 +175,40 @@ def test_that_what_could_hash_or_compare_without_end_is_suspicious(data: bytes) 
     assert scan(data).suspicion
 
 
+def test_that_small_tuples_as_values_and_items_are_not_taken_for_keys() -> None:
+    of_names = {f"name.{n}": (n, n + 1) for n in range(40_000)}
+    of_lists = {f"name.{n}": [(n, "a"), (n, 2.5, None)] for n in range(20_000)}
+    one_by_one = [{"pair": (n, n)} for n in range(30_000)]
+    for item in (of_names, of_lists, one_by_one, list(of_names.values())):
+        assert scan(pickle.dumps(item, 2)).suspicion == ""
+
+
+def test_that_small_tuples_as_keys_are_told_from_values() -> None:
+    pairs = [b"K%bK%b\x86" % (bytes([n & 255]), bytes([n >> 8])) + put(300 + n) for n in range(40_000)]
+    start = b"\x80\x02(" + b"".join(b"N" + put(n) for n in range(300)) + b"}("
+    for before, after in ((b"", b"N"), (b"NN", b"N"), (b"NNN", b"")):
+        items = before + b"".join(pair + b"N" for pair in pairs) + after
+        assert scan(start + items + b"ul.").suspicion
+
+
+def test_that_a_small_tuple_used_by_the_million_is_suspicious_only_among_many_others() -> None:
+    start = b"\x80\x02("
+    few = start + b"".join(b"K%b\x85" % bytes([n]) + put(n) for n in range(3)) + get(2) * 2_000_000 + b"l."
+    many = start + b"".join(b"K%b\x85" % bytes([n]) + put(n) for n in range(200)) + get(2) * 2_000_000 + b"l."
+    assert scan(few).suspicion == ""
+    assert scan(many).suspicion
+
+
+def test_that_what_a_large_pickle_may_ask_for_grows_with_it() -> None:
+    limits = replace(LIMITS, pickle_structure_nbytes=1_000_000)
+    item = [[n] for n in range(40_000)]
+    with pytest.raises(LimitExceeded, match="MiB of small objects"):
+        scan_pickle(pickle.dumps(item, 2), 0, replace(limits, pickle_structure_per_byte=0), "data.pkl")
+    assert scan_pickle(pickle.dumps(item, 2), 0, limits, "data.pkl").suspicion == ""
+    with pytest.raises(LimitExceeded, match="MiB of small objects"):
+        scan_pickle(b"\x80\x02(" + b"]" * 400_000 + b"l.", 0, limits, "data.pkl")
+
+
 @pytest.mark.parametrize("protocol", [2, 4])
 def test_that_tuples_made_inside_a_run_are_known_when_fetched_outside(protocol: int) -> None:
     # Arguments of calls, which a run passes over, fetched afterwards by their indexes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,8 @@ from viewer.formats.limits import Limits
 _HEAVY_FETCHES: Final = 4  # each can double a hash: 16 times the bytes of the pickle
 _NESTED_TUPLES: Final = 2_000  # levels of C recursion
 _LARGE_INTS: Final = 4_000  # all with one hash: eight million comparisons
-_TUPLES_TIMES_NBYTES: Final = 2_000_000_000  # at half a nanosecond each
+_COMPARED_NBYTES: Final = 2_000_000_000  # of tuples that are keys of one hash, at a nanosecond each
+_COMPARISON_NBYTES: Final = 20  # what each comparison costs beside
 _CALLS_TIMES_NBYTES: Final = 400_000_000  # their keywords are copied, which one dict may hold for all
 _LONG_STRINGS_FETCHED_NBYTES: Final = 4_000_000_000  # compared at 10 GB/s
 
@@ -21,7 +23,7 @@ _NBYTES_OF: Final = {
     b"}": 290, b"d": 290, b"]": 90, b"l": 90, b"\x8f": 220, b"\x91": 220, b"\x85": 50, b"\x86": 50, b"\x87": 50,
     b"R": 180, b"\x81": 180, b"o": 180, b"\x92": 180, b"Q": 60, b"\x8c": 40,
 }  # fmt: skip
-_MOST_PER_BYTE: Final = 80  # of any pickle but one of empty sets: }NNs is 310 bytes
+_MOST_PER_BYTE: Final = 300
 
 
 @dataclass(slots=True)
@@ -33,7 +35,11 @@ class Tally:
     tuples
         Tuples and frozensets that may become a dict key: all but those that are at once the arguments of a call.
     nested
-        Those of them that may hold other tuples.
+        Those of them that may hold other tuples, or more than a few flat values.
+    small_nbytes, longest_nbytes
+        Bytes of the others in the pickle: of all, and of the longest.
+    small_fetches
+        Fetches from the memo of what may be one of the others.
     heavy_fetches
         Fetches of such tuples from the memo.
     large_ints
@@ -46,10 +52,28 @@ class Tally:
 
     tuples: int = 0
     nested: int = 0
+    small_nbytes: int = 0
+    longest_nbytes: int = 0
+    small_fetches: int = 0
     heavy_fetches: int = 0
     large_ints: int = 0
     long_fetched: int = 0
     keyword_calls: int = 0
+
+    def add_small(self, nbytes: int) -> None:
+        """Count a small tuple."""
+        self.tuples += 1
+        self.small_nbytes += nbytes
+        if nbytes > self.longest_nbytes:
+            self.longest_nbytes = nbytes
+
+    def may_collide(self, structure: int) -> bool:
+        """Whether comparing keys could take long, were all tuples keys of one hash. Each small one that is made, and
+        each fetch of one, may be compared with all others; large ones are few, and fetched hardly ever."""
+        small = self.tuples - self.nested
+        made = (self.small_nbytes + small * _COMPARISON_NBYTES) // 2
+        fetched = self.small_fetches * (self.longest_nbytes + _COMPARISON_NBYTES)
+        return small * (made + fetched) + self.nested * structure > _COMPARED_NBYTES
 
     def suspicion(self, structure: int) -> str:
         """Why the C unpickler should not have a pickle of `structure` bytes without its strings; "" if it may."""
@@ -57,7 +81,7 @@ class Tally:
             return f"{self.nested:,} tuples that may be nested"
         if self.large_ints > _LARGE_INTS:
             return f"{self.large_ints:,} large integers"
-        if self.tuples * structure > _TUPLES_TIMES_NBYTES:
+        if self.may_collide(structure):
             return f"{self.tuples:,} tuples that may be keys"
         if self.keyword_calls * structure > _CALLS_TIMES_NBYTES:
             return f"{self.keyword_calls:,} calls with keywords"
@@ -68,23 +92,26 @@ class Tally:
         return ""
 
 
-def memory_needed(data: bytes | memoryview, start: int, end: int, structure: int, limits: Limits) -> int:
+def memory_allowed(nbytes: int, limits: Limits) -> int:
+    """Bytes of memory that a pickle of `nbytes` bytes may take beside its strings."""
+    grown = min(nbytes * limits.pickle_structure_per_byte, limits.pickle_structure_most_nbytes)
+    return max(limits.pickle_structure_nbytes, grown)
+
+
+def memory_needed(pieces: Iterable[bytes | memoryview], structure: int, allowed: int) -> int:
     """Bytes of memory that loading takes beside the strings: an estimate, rather too high than too low.
 
     Parameters
     ----------
-    start, end
-        Where the pickle lies in `data`.
+    pieces
+        What lies between the strings of the pickle; looked at only where its bytes could matter.
     structure
-        Its bytes without its strings.
+        How many bytes that is.
+    allowed
+        From where on it does not matter how much more it is.
     """
-    allowed = limits.pickle_structure_nbytes
-    sets = bytes(data[start:end]).count(b"\x8f") if structure * _NBYTES_OF[b"\x8f"] > allowed else 0
-    if structure * _MOST_PER_BYTE + sets * _NBYTES_OF[b"\x8f"] <= allowed:
-        return structure * _NBYTES_PER_BYTE
     needed = structure * _NBYTES_PER_BYTE
-    if needed > allowed or end - start > 2 * structure:
-        # Among the bytes of long strings, opcodes cannot be counted without walking them again.
+    if structure * _MOST_PER_BYTE <= allowed or needed > allowed:
         return needed
-    whole = bytes(data[start:end])
+    whole = b"".join(pieces)
     return needed + sum(nbytes * whole.count(opcode) for opcode, nbytes in _NBYTES_OF.items())

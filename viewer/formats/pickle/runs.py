@@ -28,7 +28,7 @@ ONE_ATOM: Final = re.compile(ATOM, re.DOTALL)
 
 
 @lru_cache(maxsize=16)
-def run_pattern(light: bytes, highest_64k: int, memoize: bool) -> re.Pattern[bytes]:
+def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool = False) -> re.Pattern[bytes]:
     """The expression for runs.
 
     Parameters
@@ -39,6 +39,8 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool) -> re.Pattern[byt
         The largest memo index that may be written, divided by 65,536.
     memoize
         True for protocols 4 and 5.
+    filled
+        Whether small tuples that are seen to become values of a dict or items of a list belong to a run.
     """
     if memoize:
         any_byte = rb"[^\x94]"
@@ -67,8 +69,9 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool) -> re.Pattern[byt
     values = rb"(?:<atom>|<short><put>){1,%d}+(?![\x85-\x87t])" % (_FLAT_TUPLE + 4)
     return re.compile(
         _fill(
-            rb"(?:<get>|<call><of_parameter>|<values>|[\])}\x8fR\x81Q]<put>"
+            rb"(?:<filling><get>|<call><of_parameter>|<values>|[\])}\x8fR\x81Q]<put>"
             rb"|[aesub\x90](?![qrp\x94\x80\x95])|\((?!<atom>{0,%d}+t)){1,65000}+" % _FLAT_TUPLE,
+            filling=_filling(names) + b"|" if filled else b"",
             values=_fill(values, **names),
             call=call,
             of_parameter=of_parameter,
@@ -76,6 +79,20 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool) -> re.Pattern[byt
         ),
         re.DOTALL,
     )
+
+
+def _filling(names: dict[str, bytes]) -> bytes:
+    """Whole fillings of a dict or list by values and small tuples. Each part of them leaves one object on the stack,
+    so that keys and values are told apart; keys are no tuples, and neither values nor items are hashed."""
+    one = rb"(?:<get>|<atom>|<short><put>)"
+    small = rb"(?:<one>{3}\x87|<one>{2}\x86|<one>\x85|\(<one>{0,%d}+t)<put>" % _FLAT_TUPLE
+    item = rb"(?:<small>|<one>|[)}]<put>)"
+    value = rb"(?:<item>|\]<put>(?:\(<item>++e|<item>a)?+)"
+    known = {"small": small, "item": item, "value": value, "one": one}
+    fillings = rb"(?:\((?:<one><value>)++u|\(<value>++e|<one><small>s|<small>[sa])(?![qrp\x94\x80\x95])"
+    for name in ("value", "item", "small", "one"):
+        fillings = _fill(fillings, **{name: known[name]})
+    return _fill(fillings, **names)
 
 
 def _counted(any_byte: bytes, zeros: int) -> bytes:

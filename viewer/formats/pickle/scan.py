@@ -14,14 +14,13 @@ Such a pickle is not refused: `Scan.suspicion` says what was seen, and the caref
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final
 
 from viewer.formats.limits import MIB, Limits
-from viewer.formats.pickle.cost import Tally, memory_needed
+from viewer.formats.pickle.cost import Tally, memory_allowed, memory_needed
 from viewer.formats.pickle.faults import TruncatedPickle as TruncatedPickle
 from viewer.formats.pickle.faults import damaged, excess, truncated
 from viewer.formats.pickle.flat import AFTER_MARK, FLAT_STRING, is_small_tuple, more_flat
@@ -38,12 +37,13 @@ from viewer.formats.pickle.opcodes import (
     PUT,
     TUPLE,
 )
+from viewer.formats.pickle.payload import PAYLOAD, Payload
+from viewer.formats.pickle.run_log import RunLog
 from viewer.formats.pickle.runs import ATOMS, LOW_INDEXES, ONE_ATOM, run_pattern
 
 _U32: Final = Struct("<I").unpack_from
 _U64: Final = Struct("<Q").unpack_from
 _LINE: Final = re.compile(rb"[^\n]*+\n")
-_TUPLE_PUTS: Final = re.compile(rb"[t\x85-\x87\x91]r(?=(....))", re.DOTALL)
 
 # What lies on top of the stack; a positive number is a string of that many bytes.
 _LIGHT: Final = 0
@@ -51,10 +51,8 @@ _HEAVY: Final = -1
 _ODD: Final = -2
 _SMALL_TUPLE: Final = -3
 
-_PAYLOAD: Final = 100  # bytes of a string, from which its memory is that of the file
 _LONG_STRING: Final = 4_096
-_RUN_FROM: Final = 100_000  # bytes left, from which compiling an expression for this one pickle pays
-_FOLLOWED: Final = 1_000  # memo entries of one run that are counted through
+_RUN_FROM: Final = 100_000  # bytes left, from which compiling an expression for a pickle pays
 _STAGE_NBYTES: Final = 4 * MIB
 
 
@@ -90,27 +88,36 @@ def scan_pickle(data: bytes | memoryview, offset: int, limits: Limits, source_na
     LimitExceeded
         When loading it would cost more than `limits`.
     """
-    return _Scanner(data, offset, limits, source_name).scan()
+    scanner = _Scanner(data, offset, limits, source_name)
+    found = scanner.scan()
+    if found.suspicion and scanner.may_collide(found.end):
+        # Runs that tell the values of a dict from its keys are slower, and hardly any pickle needs them.
+        found = _Scanner(data, offset, limits, source_name, filled=True).scan()
+    return found
 
 
 class _Scanner:
-    def __init__(self, data: bytes | memoryview, offset: int, limits: Limits, source_name: str) -> None:
+    def __init__(
+        self, data: bytes | memoryview, offset: int, limits: Limits, source_name: str, *, filled: bool = False
+    ) -> None:
         self.data = data
         self.start = offset
         self.limits = limits
         self.name = source_name
+        self.filled = filled
         self.globals: Counter[tuple[str, str]] = Counter()
         self.suspicion = ""
-        self.payload = 0  # bytes of long strings
-        self.text = 0  # those that are text
+        self.payload = Payload(limits, source_name)
         self.strings = ("", "")  # the last two
         self.memo = 0  # one more than the highest index written
         self.memoize = False  # protocol 4 and 5: the memo counts for itself
         self.heavy: set[int] = set()  # indexes of heavy tuples written outside runs
+        self.small: set[int] = set()  # indexes below 256 of small tuples
+        self.small_fetches = 0  # of those, outside runs
         self.long: dict[int, int] = {}  # indexes of long strings, with their bytes
         self.fetched: Counter[int] = Counter()  # fetches of indexes from 256 on, all outside runs
         self.run: re.Pattern[bytes] | None = None
-        self.runs: list[tuple[int, int, int, int]] = []  # entries of the memo before it, start, end, entries in it
+        self.runs = RunLog(data)
         self.tally = Tally()
 
     def scan(self) -> Scan:
@@ -119,13 +126,28 @@ class _Scanner:
         except IndexError as error:
             raise truncated(self.name) from error
         if end is None:
-            return Scan(len(self.data), self.globals, self.tally.suspicion(len(self.data) - self.start))
-        structure = end - self.start - self.payload
-        needed = memory_needed(self.data, self.start, end, structure, self.limits)
-        if needed > self.limits.pickle_structure_nbytes:
+            return Scan(len(self.data), self.globals, self._costs(len(self.data)))
+        self._check_memory(end, end)
+        self.tally.heavy_fetches += self.runs.tuples_among(self.fetched, memoize=self.memoize)
+        return Scan(end, self.globals, self.suspicion or self._costs(end))
+
+    def _costs(self, end: int) -> str:
+        """Why the part up to `end` may take long in C code; "" where it may not."""
+        self.tally.small_fetches = self.fetched.total() + self.small_fetches
+        if self.small and not self.filled:
+            self.tally.small_fetches += self.runs.fetches(self.small)
+        return self.tally.suspicion(end - self.start - self.payload.nbytes)
+
+    def may_collide(self, end: int) -> bool:
+        return self.tally.may_collide(end - self.start - self.payload.nbytes)
+
+    def _check_memory(self, read: int, end: int) -> None:
+        """Refuse what takes too much memory by the part up to `read`, of what may have its end at `end`."""
+        structure = read - self.start - self.payload.nbytes
+        allowed = memory_allowed(end - self.start, self.limits)
+        needed = memory_needed(self.payload.between(self.data, self.start, read), structure, allowed)
+        if needed > allowed:
             raise excess(self.name, f"some {needed >> 20:,} MiB of small objects")
-        self.tally.heavy_fetches += self._heavy_in_runs()
-        return Scan(end, self.globals, self.suspicion or self.tally.suspicion(structure))
 
     def _walk(self) -> int | None:
         """The offset after STOP; None where it is known before that the pickle is suspicious, and long.
@@ -136,22 +158,26 @@ class _Scanner:
         position, size = self.start, len(self.data)
         last = _LIGHT
         flat = 0  # how many numbers and short strings were just pushed, see `viewer.formats.pickle.flat`
+        since = self.start  # where the first of them begins, or before
         next_stage = self.start
+        next_check = self.start + _STAGE_NBYTES  # and then each time that twice as much was read
         run = None
         for step in range(self.limits.pickle_steps):
-            if step == self.limits.careful_opcodes and self.tally.suspicion(position - self.start):
+            if step == self.limits.careful_opcodes and self._costs(position):
                 return None
             if run is not None:
                 matched = run.match(data, position)
                 if matched is not None:
-                    end = matched.end()
+                    end = since = matched.end()
                     made = bytes(data[position:end]).count(b"\x94") if self.memoize else 0
-                    self.runs.append((self.memo, position, end, made))
+                    self.runs.add(self.memo, position, end, made)
                     self.memo += made
                     position, last, flat = end, _LIGHT, 0
             if position >= next_stage and self.memo >= LOW_INDEXES and size - position >= _RUN_FROM:
-                next_stage = position + _STAGE_NBYTES
-                run = self._compile(position)
+                next_stage, run = position + _STAGE_NBYTES, self._compile(position)
+            if position >= next_check:
+                self._check_memory(position, size)
+                next_check = 2 * position - self.start
 
             opcode = data[position]
             kind = kinds[opcode]
@@ -170,27 +196,27 @@ class _Scanner:
                     run = self.run
             elif kind == GET:
                 position, last = self._get(opcode, position)
-                flat = 0
+                since, flat = position, 0
             elif kind == MARK:
-                position += 1
+                position = since = position + 1
                 flat = AFTER_MARK
             elif kind == MAKES:
-                position += 1 + lengths[opcode]
+                position = since = position + 1 + lengths[opcode]
                 last = flat = 0
             elif kind == FILLS:
-                position += 1
+                position = since = position + 1
                 last, flat = _ODD, 0
             elif kind == TUPLE:
                 position += 1
                 if is_small_tuple(opcode, flat):
-                    self.tally.tuples += 1
+                    self.tally.add_small(position - since)
                     last = _SMALL_TUPLE
                 else:
                     last = _HEAVY
                     if not self._is_consumed(position):
                         self.tally.tuples += 1
                         self.tally.nested += 1
-                flat = 0
+                since, flat = position, 0
             elif opcode == 0x2E:  # STOP
                 return position + 1
             else:
@@ -214,8 +240,8 @@ class _Scanner:
                 raise excess(self.name, f"an integer of {nbytes:,} bytes")
             self.tally.large_ints += nbytes > 8
             return end, _LIGHT, nbytes <= 8
-        if nbytes >= _PAYLOAD:
-            self._count_payload(opcode, nbytes)
+        if nbytes >= PAYLOAD:
+            self.payload.add(opcode, start, nbytes)
             if nbytes >= _LONG_STRING:
                 return end, nbytes, False
         if self.memoize and opcode == 0x8C:
@@ -227,15 +253,6 @@ class _Scanner:
         if end > len(self.data):
             raise IndexError(at)
         return self.data
-
-    def _count_payload(self, opcode: int, nbytes: int) -> None:
-        self.payload += nbytes
-        if self.payload > self.limits.pickle_payload_nbytes:
-            raise excess(self.name, f"more than {self.limits.pickle_payload_nbytes:,} bytes of strings")
-        if opcode in b"XTUSV\x8c\x8d":
-            self.text += nbytes
-            if self.text > self.limits.pickle_text_nbytes:
-                raise excess(self.name, f"more than {self.limits.pickle_text_nbytes:,} bytes of text")
 
     def _put(self, opcode: int, at: int, last: int) -> int:
         """BINPUT, LONG_BINPUT, PUT and MEMOIZE; returns the position after it."""
@@ -259,6 +276,9 @@ class _Scanner:
         if last != _LIGHT:
             if last > 0:
                 self.long[index] = last
+            elif last == _SMALL_TUPLE:
+                if index < LOW_INDEXES:
+                    self.small.add(index)
             elif last == _HEAVY:
                 self.heavy.add(index)
             elif last == _ODD:
@@ -282,6 +302,8 @@ class _Scanner:
         elif index >= LOW_INDEXES:
             self.fetched[index] += 1
             last = _ODD
+        elif index in self.small:
+            self.small_fetches += 1
         if index in self.long:
             self.tally.long_fetched += self.long[index]
             last = _ODD
@@ -334,7 +356,7 @@ class _Scanner:
                 self.tally.large_ints += end - at > 20
             elif end - at >= _LONG_STRING:
                 # PUT of a long line is not followed up: protocol 0 is known from small files.
-                self._count_payload(opcode, end - at)
+                self.payload.add(opcode, at, end - at)
                 if opcode != 0x50:
                     self.tally.long_fetched += end - at
             return end
@@ -356,45 +378,19 @@ class _Scanner:
     def _is_consumed(self, position: int) -> bool:
         """Whether the tuple made just before `position` is at once taken as the arguments of a call, or as a
         persistent id: then it cannot become part of a key."""
-        data = self.data
-        following = data[position]
-        if following == 0x71:
-            following = data[position + 2]
-        elif following == 0x72:
-            following = data[position + 5]
-        elif following == 0x94:
-            following = data[position + 1]
+        following = self.data[position]
+        if following in (0x71, 0x72, 0x94):
+            following = self.data[position + 1 + LENGTHS[following]]
         return following in b"RQ\x81"
 
     def _compile(self, position: int) -> re.Pattern[bytes]:
-        light = bytes(i for i in range(LOW_INDEXES) if i not in self.heavy and i not in self.long)
+        steps = self.heavy | self.long.keys()
+        if self.filled:
+            steps |= self.small  # fetches of them are to be counted, and counting bytes counts too many
+        light = bytes(i for i in range(LOW_INDEXES) if i not in steps)
         highest = position - self.start + _STAGE_NBYTES >> 16
-        self.run = run_pattern(light, min(highest, 255), self.memoize)
+        self.run = run_pattern(light, min(highest, 255), self.memoize, filled=self.filled)
         return self.run
-
-    def _heavy_in_runs(self) -> int:
-        """How many of the fetches outside runs may be of a tuple that was made inside one."""
-        if not self.runs or not self.fetched:
-            return 0
-        fetched = self.fetched.items()
-        if self.memoize:
-            return sum(count for index, count in fetched if self._is_tuple_in_run(index))
-        # In runs alone: long strings between them can be gigabytes.
-        made = Counter(_TUPLE_PUTS.findall(b"\xff".join(self.data[start:end] for _, start, end, _ in self.runs)))
-        return sum(count for index, count in fetched if made[index.to_bytes(4, "little")])
-
-    def _is_tuple_in_run(self, index: int) -> bool:
-        at = bisect_right(self.runs, (index, len(self.data), 0, 0)) - 1
-        first, start, end, made = self.runs[at]
-        if at < 0 or index - first >= made:
-            return False  # made outside runs
-        if index - first > _FOLLOWED:
-            return True
-        run = bytes(self.data[start:end])
-        where = -1
-        for _ in range(index - first + 1):
-            where = run.find(b"\x94", where + 1)
-        return run[where - 1] in b"t\x85\x86\x87\x91"
 
     def _suspect(self, why: str) -> None:
         self.suspicion = self.suspicion or why
