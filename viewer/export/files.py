@@ -74,8 +74,11 @@ class NewFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        # Removed first: waiting for the disk may take longer than whoever cancelled waits for us.
+        with contextlib.suppress(OSError):  # committed, and so no longer there; or a system that keeps open files
+            self.path.unlink()
         self._close()
-        with contextlib.suppress(FileNotFoundError):  # committed, and so no longer there
+        with contextlib.suppress(FileNotFoundError):
             self.path.unlink()
 
     def write(self, data: bytes | memoryview) -> None:
@@ -88,7 +91,7 @@ class NewFile:
             raise self._failure(error) from error
 
     def finish(self) -> None:
-        """All is written: have it on the disk. A thread sees to that until `commit`; it may be read meanwhile."""
+        """All is written: have it on the disk. A thread sees to that; the file may be read meanwhile."""
         self._syncing = threading.Thread(target=self._sync, name="fsync")
         self._syncing.start()
 
@@ -98,8 +101,14 @@ class NewFile:
         except OSError as error:
             self._sync_error = error
 
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the disk, a while; True when all is there."""
+        assert self._syncing is not None
+        self._syncing.join(timeout_s)
+        return not self._syncing.is_alive()
+
     def commit(self) -> None:
-        """Wait until all is on the disk, and take the target's name."""
+        """Take the target's name, when all is on the disk."""
         try:
             self._close()
             if self._sync_error is not None:

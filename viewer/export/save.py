@@ -19,6 +19,8 @@ from viewer.formats.source import FileSource, changed_since
 from viewer.task import Progress, Task
 
 _LISTED: Final = 8
+_STEP_S: Final = 0.05
+"""Between two places to stop while the disk is waited for."""
 
 
 def plan_task(path: str | os.PathLike[str], options: ExportOptions) -> Task[ExportPlan]:
@@ -66,6 +68,8 @@ def export_task(
         file.finish()
         yield from _compare_task(ready, file)
         check_sources(checkpoint.files)
+        while not file.wait(_STEP_S):
+            yield Progress(2 * ready.nbytes, 2 * ready.nbytes)
         file.commit()
         return ExportResult(file.target, ready.nbytes, sha256, ready.plan, casts, file.replaces)
 

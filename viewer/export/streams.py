@@ -1,4 +1,4 @@
-"""Streams of bytes: hashed in a thread of their own while they are written."""
+"""Streams of bytes: hashed in one thread while another writes them."""
 
 from __future__ import annotations
 
@@ -46,15 +46,17 @@ def hash_task(
     """
     digest = hashlib.sha256()
     pending: deque[Future[None]] = deque()
+    most = (RING - 1) * (1 if write is None else 2)
     done = told = 0
     yield Progress(0, total * share)
-    with ThreadPoolExecutor(1, "sha256") as pool:
+    # This thread reads and sums, one hashes, one writes: none holds the interpreter while it works on a chunk.
+    with ThreadPoolExecutor(1, "sha256") as hashing, ThreadPoolExecutor(1, "write") as writing:
         for chunk in gathered(stream):
-            pending.append(pool.submit(digest.update, chunk))
+            pending.append(hashing.submit(digest.update, chunk))
             if write is not None:
-                write(chunk)
+                pending.append(writing.submit(write, chunk))
             done += len(chunk)
-            while len(pending) >= RING - 1:
+            while len(pending) >= most:
                 pending.popleft().result()
             if done - told >= STEP_NBYTES:
                 told = done

@@ -287,11 +287,12 @@ class ExportDialog(JobDialog):
         font = self.plan_title.font()
         font.setWeight(font.Weight.DemiBold)
         self.plan_title.setFont(font)
-        self.plan_title.setContentsMargins(3, 0, 0, 0)
+        for label in (self.plan_title, self.plan_line):
+            label.setContentsMargins(16, 0, 16, 0)  # where the findings' text begins
         planned = QFrame(self)
         planned.setProperty("role", "panel")
         right = QVBoxLayout(planned)
-        right.setContentsMargins(13, 12, 0, 0)
+        right.setContentsMargins(0, 12, 0, 0)
         right.setSpacing(4)
         right.addWidget(self.plan_title)
         right.addWidget(self.plan_line)
@@ -303,7 +304,7 @@ class ExportDialog(JobDialog):
         halves.addWidget(planned, 1)
         where = QHBoxLayout()
         where.setSpacing(8)
-        label = QLabel("&To", self)
+        label = QLabel("Write &to", self)
         label.setBuddy(self.target)
         where.addWidget(label)
         where.addWidget(self.target, 1)

@@ -78,7 +78,7 @@ class ExportForm(QWidget):
     @Slot()
     def _look(self) -> None:
         _label, _name, hint = OBJECT_WORDS[max(0, self.objects.currentIndex())]
-        self.hint.setText(f"Objects of unknown classes: {hint[0].lower()}{hint[1:]}.")
+        self.hint.setText(f"{hint}.")
         is_pth = self.flavour.currentData() == "pth"
         self.keep_strides.setEnabled(is_pth)
         self.keep_strides.setToolTip(
@@ -107,7 +107,7 @@ class ExportForm(QWidget):
         self.hint.setWordWrap(True)
         self.hint.setTextFormat(Qt.TextFormat.PlainText)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.hint.setMinimumHeight(4 * self.hint.fontMetrics().lineSpacing())
+        self.hint.setMinimumHeight(3 * self.hint.fontMetrics().lineSpacing())
 
     def _lay_out(self) -> None:
         form = QFormLayout(self)
@@ -115,7 +115,7 @@ class ExportForm(QWidget):
         form.setHorizontalSpacing(12)
         form.setVerticalSpacing(8)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         rows = (
             ("&What", self.what),
             ("&Format", self.flavour),
@@ -129,10 +129,14 @@ class ExportForm(QWidget):
                 field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
                 field.setMinimumContentsLength(18)
             field.setAccessibleName(words.replace("&", ""))
-            form.addRow(words, field)
+            label = QLabel(words, self)
+            label.setBuddy(field)
+            label.setMinimumHeight(field.sizeHint().height())
+            form.addRow(label, field)
+            if field is self.objects:
+                form.addRow("", self.hint)
         form.addRow(self.sort_keys)
         form.addRow(self.keep_strides)
-        form.addRow(self.hint)
 
     def _connect(self) -> None:
         self.what.currentIndexChanged.connect(self.changed)

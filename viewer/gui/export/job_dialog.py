@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
@@ -80,6 +81,13 @@ class JobDialog(QDialog):
     def _end(self) -> None:
         self._job = None
         self.running.hide()
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        # Return presses the one button that is the default, and none because it has the focus.
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(button.isDefault())
+        super().showEvent(event)
 
     @override
     def done(self, result: int) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from viewer.gui.details.jump_table import JumpTable
-from viewer.gui.details.page import Page, SectionLabel, WordsLabel
+from viewer.gui.details.page import TEXT_INSET, Page, SectionLabel, WordsLabel
 from viewer.gui.export.rows import Listing
 from viewer.gui.icons import IconSet
 from viewer.gui.job_strip import amount_text
@@ -44,6 +44,7 @@ class ProgressLine(QWidget):
         self._amount = QLabel(self)
         self._amount.setFont(theme.mono(-1))
         self.cancel = QPushButton("Cancel", self)
+        self.cancel.setAutoDefault(False)
         self.cancel.clicked.connect(self.cancelled)
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
@@ -91,12 +92,13 @@ class HashLine(QWidget):
         self.label.setAccessibleName(name)
         self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.copy = QPushButton("Copy", self)
+        self.copy.setAutoDefault(False)
         self.copy.setAccessibleName(f"Copy the {name}")
         self.copy.clicked.connect(self._copy)
         self._again = QTimer(self, singleShot=True, interval=_COPIED_MS)
         self._again.timeout.connect(partial(self.copy.setText, "Copy"))
         line = QHBoxLayout(self)
-        line.setContentsMargins(3, 0, 0, 0)
+        line.setContentsMargins(TEXT_INSET, 0, 0, 0)
         line.setSpacing(12)
         line.addWidget(self.label, 1)
         line.addWidget(self.copy)
@@ -165,8 +167,12 @@ class ListingPage(Page):
         self.add(SectionLabel(text, self.body))
 
     def add_listing(self, listing: Listing, heads: tuple[str, ...] = ()) -> None:
-        """Add a table with its head."""
+        """Add what was found of one kind, with its head."""
         self.add_title(listing.title)
+        if listing.sentences:
+            self.add_words("\n".join(listing.sentences), "text")
+        if not listing.rows:
+            return
         table = JumpTable(self._theme, listing.title, self.body)
         table.show_jumps(listing.rows, heads)
         table.node_requested.connect(partial(self._go, listing.paths))

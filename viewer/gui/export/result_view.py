@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from viewer.export.options import ExportResult
 from viewer.gui.details.elided_label import ElidedLabel
+from viewer.gui.details.page import TEXT_INSET
 from viewer.gui.export.parts import HashLine, ListingPage
 from viewer.gui.export.rows import CAST_HEADS, cast_listing, cast_words, finding_listings
 from viewer.gui.format import format_bytes, format_bytes_exact
@@ -50,6 +51,8 @@ class ResultView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         for widget in (self.title, self.place, self.amount, head, self.hash, self.proof):
+            if widget is not self.hash:
+                widget.setContentsMargins(TEXT_INSET, 0, 0, 0)
             column.addWidget(widget)
         column.addLayout(ways)
         column.addSpacing(4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from viewer.export.explain_results import Explanation
@@ -27,9 +27,8 @@ FINDING_WORDS: Final[dict[FindingKind, str]] = {
     "dropped": "Left out",
     "changed": "Changed",
     "separated": "Separated",
-    "note": "To know",
+    "note": "Notes",
 }
-WHOLE: Final = "the whole"
 CAST_HEADS: Final = ("tensor", "from", "to", "changed", "of", "largest error", "became infinite")
 FINITE_HEADS: Final = ("tensor", "NaN", "infinite")
 REASON_HEADS: Final = ("reason", "bytes of left", "bytes of right", "first at", "")
@@ -38,11 +37,20 @@ _MOST: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Rows of a table, and for each the path that it leads to ("" for none). Rows' `node` counts these."""
+    """What was found of one kind.
+
+    Attributes
+    ----------
+    sentences
+        About the whole.
+    rows, paths
+        About places: a table, and for each row the path that it leads to. Rows' `node` counts these.
+    """
 
     title: str
     rows: list[JumpRow]
     paths: list[str]
+    sentences: list[str] = field(default_factory=list)
 
 
 def plan_words(plan: ExportPlan) -> tuple[str, str]:
@@ -71,16 +79,17 @@ def finding_listings(findings: Sequence[Finding]) -> list[Listing]:
 
 
 def listing(title: str, found: Sequence[tuple[str, str]]) -> Listing:
-    """A table of places and what is there; what is beyond some hundreds is counted."""
+    """Places and what is there; what is beyond some hundreds is counted."""
+    sentences = [f"{text[:1].upper()}{text[1:]}." for path, text in found if not path]
+    found = [(path, text) for path, text in found if path]
     rows: list[JumpRow] = []
     paths: list[str] = []
     for path, text in found[:_MOST]:
-        place = Cell(path, path) if path else Cell(WHOLE, plain=True, muted=True)
-        rows.append(JumpRow((place, Cell(text, text, plain=True)), len(paths) if path else None))
+        rows.append(JumpRow((Cell(path, path), Cell(text, text, plain=True)), len(paths)))
         paths.append(path)
     if len(found) > _MOST:
         rows.append(JumpRow((Cell(f"… {format_count(len(found) - _MOST)} more", muted=True), Cell(""))))
-    return Listing(title, rows, paths)
+    return Listing(title, rows, paths, sentences[:_MOST])
 
 
 def cast_words(casts: Sequence[Cast]) -> str:
@@ -170,7 +179,7 @@ def verify_listings(report: VerifyReport) -> list[Listing]:
         more = f", the first {format_count(_MOST)}" if len(report.nonfinite) > _MOST else ""
         made.append(Listing(f"Not finite ({format_count(len(report.nonfinite))}{more})", rows, paths))
     if report.notes:
-        made.append(listing("To know", [("", note) for note in report.notes]))
+        made.append(listing("Notes", [("", note) for note in report.notes]))
     return made
 
 
