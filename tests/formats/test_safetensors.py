@@ -254,3 +254,9 @@ def test_that_json_text_with_a_brace_in_ninth_place_is_no_safetensors_file(tmp_p
 
     with pytest.raises(NotACheckpoint, match="JSON text"):
         open_checkpoint(path)
+
+
+def test_that_a_header_without_tensors_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "none.safetensors"
+    path.write_bytes(struct.pack("<Q", 2) + b"{}")
+    assert open_checkpoint(path).facts["header"] == "2 bytes, 0 tensors"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import torch
+
 from tests.report.trees import Float32, Node, checkpoint_of
+from viewer import open_checkpoint
 from viewer.checkpoint.document import Checkpoint, GlobalUse
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import TensorFlag
@@ -105,3 +110,21 @@ def test_that_warnings_close_the_report() -> None:
 def test_that_a_link_names_what_it_shows() -> None:
     lines = tree_of(checkpoint_of({"model": {"x": 1}, "again": Node(Kind.LINK, "dict", 1)}))
     assert lines[-1].endswith("same object as model")
+
+
+def test_that_the_head_says_what_is_shared(tmp_path: Path) -> None:
+    whole = torch.arange(8.0)
+    torch.save({"a": whole, "tied": whole, "view": whole[:2], "own": torch.ones(1)}, tmp_path / "m.pth")
+    text = text_of(open_checkpoint(tmp_path / "m.pth"))
+    assert "shared tensors      1, under 2 names" in text
+    assert "storages            2, of 36 bytes; 1 shared by 2 tensors" in text
+    assert "shared" not in text_of(checkpoint_of([Float32((2,)), Float32((2,))]))
+
+
+def test_that_facts_without_which_a_row_misleads_stand_in_it() -> None:
+    checkpoint = checkpoint_of([Float32((0,)), Float32((6,))])
+    checkpoint.tensors.extra[0] = {"real shape": "4×3, in param_shapes"}
+    checkpoint.tensors.layout[1] = "nested"
+    checkpoint.tensors.extra[1] = {"nested sizes": "1×2, 2×2"}
+    assert "real shape 4×3, in param_shapes" in tree_of(checkpoint)[2]
+    assert tree_of(checkpoint)[3].endswith("nested of 1×2, 2×2")

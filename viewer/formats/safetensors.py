@@ -89,6 +89,8 @@ def _part_task(source: ByteSource, session: PickleSession) -> Task[Part]:
     members = _place(header, session, data_start, source.nbytes)
     root: object = members
     facts = {"byte order": "little-endian (by the format)", "header": f"{header_nbytes:,} bytes"}
+    if not header.names:
+        facts["header"] += ", 0 tensors"
     if header.metadata is not None:
         root = _with_metadata(header, members, session, facts)
     return Part(

@@ -8,6 +8,7 @@ from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
+from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import CHUNKED, NO_STORAGE, numel_of
 from viewer.report.extract import nearby_path
 from viewer.report.wording import padded, plural, printable, shortened, size_text, whole_number
@@ -36,6 +37,11 @@ def _facts(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
         numel += count
         nbytes += count * DTYPES[dtype_code].itemsize
     yield "tensors", f"{whole_number(len(checkpoint.tensors))}, of {plural(numel, 'element')}"
+    nodes = checkpoint.nodes
+    names = Counter(value for kind, value in zip(nodes.kind, nodes.value, strict=True) if kind == Kind.TENSOR)
+    tied = [count for count in names.values() if count > 1]
+    if tied:
+        yield "shared tensors", f"{whole_number(len(tied))}, under {plural(sum(tied), 'name')}"
     yield "bytes of tensors", size_text(nbytes)
     storages = checkpoint.storages
     # The bytes of a tensor in pieces are those of its pieces, which are storages too.
