@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorFlag
 from viewer.task import Task
 from viewer.tensors.bins import Binner
-from viewer.tensors.decode import decoder_of, element_normal
+from viewer.tensors.decode import Domain, decoder_of, element_normal
 from viewer.tensors.devices import torch_device
 from viewer.tensors.pattern_scan import count_patterns_task
 from viewer.tensors.patterns import PatternCounts, PatternTable, pattern_table
+from viewer.tensors.prefix_bins import PrefixBinner
 from viewer.tensors.quantized import quantizer_of
 from viewer.tensors.scan import StreamScan, scan_task
 from viewer.tensors.source import ElementSource
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
+
+
+_MANY: Final = 1 << 18
+"""Values from which a table of a million prefixes is worth its making."""
 
 
 def edge_counts_task(
@@ -58,8 +63,16 @@ def edge_counts_task(
         walk = Walk(source, logical=quantizer is not None and not quantizer.is_per_tensor)
         decoder = decoder_of(tensor.dtype, tensor.flags, quantizer)
         scans = [
-            StreamScan.of(stream, None if some is None else Binner(some, stream.domain))
+            StreamScan.of(stream, None if some is None else binner_of(some, stream.domain, walk.elements))
             for stream, some in zip(decoder.streams, edges, strict=True)
         ]
         yield from scan_task(walk, decoder, scans, where, facts=False)
         return [None if scan.binner is None else scan.counts * walk.copies for scan in scans]
+
+
+def binner_of(edges: Floats, domain: Domain, count: int) -> Binner:
+    """What counts `count` values between any edges fastest."""
+    binner = Binner(edges, domain)
+    if binner.rule == "search" and domain != "int" and count >= _MANY:
+        return PrefixBinner(edges, domain)
+    return binner
