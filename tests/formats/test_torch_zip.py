@@ -304,3 +304,11 @@ def test_that_a_zip_that_contains_a_checkpoint_file_names_it(tmp_path: Path) -> 
         archive.writestr("run/model.pth", "anything")
     with pytest.raises(NotACheckpoint, match=r"without a checkpoint in it \(run/model\.pth\)"):
         open_checkpoint(path)
+
+
+def test_that_what_an_interrupted_save_leaves_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "half.pth"
+    with pytest.raises(TypeError):
+        torch.save({"w": torch.ones(2), "module": struct}, path)  # modules cannot be pickled
+    with pytest.raises(NotACheckpoint, match="an interrupted torch.save leaves behind"):
+        open_checkpoint(path)

@@ -128,3 +128,11 @@ def test_that_facts_without_which_a_row_misleads_stand_in_it() -> None:
     checkpoint.tensors.extra[1] = {"nested sizes": "1×2, 2×2"}
     assert "real shape 4×3, in param_shapes" in tree_of(checkpoint)[2]
     assert tree_of(checkpoint)[3].endswith("nested of 1×2, 2×2")
+
+
+def test_that_a_tensor_in_parts_says_so_and_is_no_fault(tmp_path: Path) -> None:
+    torch.save({"s": torch.eye(3).to_sparse(), "m": torch.empty(2, device="meta")}, tmp_path / "m.pth")
+    checkpoint = open_checkpoint(tmp_path / "m.pth")
+    text = "".join(iter_text(Extract(checkpoint, n_elements=2)))
+    assert "a sparse_coo tensor: its values are in the rows below it" in text
+    assert "1 warning:\n  ! m cannot be read: no data of it is stored (device meta)" in text

@@ -68,5 +68,7 @@ def _kind(names: list[str]) -> tuple[str, str]:
         return "a Java archive", "Choose the checkpoint file instead"
     if tails & {"config.json", "metadata.json"} and any(name.endswith(".weights.h5") for name in names):
         return "a Keras model", "Open it with Keras and save its weights as safetensors"
+    if any(name.endswith("/.data/serialization_id") for name in names):
+        return "what an interrupted torch.save leaves behind, a torch archive", "Save it again"
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     return f"a zip archive of other files ({shown})", "Unpack it and open what is in it"

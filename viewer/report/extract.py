@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
+from viewer.checkpoint.tensors import NO_STORAGE
 
 if TYPE_CHECKING:
     from viewer.tensors.results import TensorSummary
@@ -116,6 +117,8 @@ class ProblemTally:
         self._damaged: list[int] = []
 
     def add(self, node: int, problem: str) -> None:
+        if self._is_kept_in_parts(node):
+            return  # the row says so, and nothing is wrong with it
         measures = self._extract.measures
         if measures is not None and problem in measures.damaged.values():
             self._damaged.append(node)
@@ -141,6 +144,15 @@ class ProblemTally:
             )
             sentences.append(f"checksum mismatch: the bytes of {which} are not those that were written")
         return sentences
+
+    def _is_kept_in_parts(self, node: int) -> bool:
+        """Whether a node is a sound tensor whose values are in the rows below it (sparse, nested, a wrapper)."""
+        checkpoint = self._extract.checkpoint
+        number = checkpoint.nodes.value[node]
+        if checkpoint.nodes.kind[node] != Kind.TENSOR or not isinstance(number, int):
+            return False
+        has_parts = checkpoint.nodes.n_children[node] > 0 and checkpoint.tensors.storage[number] == NO_STORAGE
+        return has_parts and number not in checkpoint.tensors.problem
 
     def _name(self, node: int) -> str:
         path = self._extract.checkpoint.path_of(node)
