@@ -66,6 +66,8 @@ def _tensors_text(counts: list[int]) -> str:
         (Status.UNREAD, "not compared yet"),
     ]
     told = [f"{counts[status]:,} {word}" for status, word in words if counts[status]]
+    if len(told) == 1 and matched > 1:
+        told = [f"all {word}" for status, word in words if counts[status]]
     lead = f"same {_count(matched, 'tensor', 'tensors')}"
     if counts[Status.ADDED] or counts[Status.REMOVED]:
         lead = f"{_count(matched, 'tensor', 'tensors')} on both sides"

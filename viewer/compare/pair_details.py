@@ -146,3 +146,14 @@ class PairDetails:
     largest: tuple[ElementDifference, ...]
     figures_a: SideFigures
     figures_b: SideFigures
+
+
+def grid_of(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of a tensor laid flat: the first axis downwards, all others one after the other to the right;
+    a vector is one row."""
+    if len(shape) < 2:
+        return 1, shape[0] if shape else 1
+    columns = 1
+    for extent in shape[1:]:
+        columns *= extent
+    return shape[0], columns

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from viewer.checkpoint.document import Checkpoint
 from viewer.compare.details import pieces
 from viewer.compare.pair import PairComparer, Rooms
-from viewer.compare.pair_details import PairMaps
+from viewer.compare.pair_details import PairMaps, grid_of
 from viewer.compare.values import tensor_at_node
 from viewer.errors import ViewerError
 from viewer.formats.storage_bytes import StorageReader
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
 MAX_PIXELS: Final = 1024
 """Of one side of an image."""
-
-
-def grid_of(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of a tensor laid flat: the first axis downwards, all others one after the other to the right;
-    a vector is one row."""
-    if len(shape) < 2:
-        return 1, shape[0] if shape else 1
-    columns = 1
-    for extent in shape[1:]:
-        columns *= extent
-    return shape[0], columns
 
 
 def pair_map_task(

@@ -187,6 +187,31 @@ ACTIONS: Final = (
         True,
     ),
     ActionSpec("compare", "&Compare…", "Compare two checkpoints, open or not", ("Ctrl+D",)),
+    ActionSpec(
+        "compare_this",
+        "Compare this &row with…",
+        "Compare the current row with a part of this or another file",
+        (),
+        "",
+        True,
+    ),
+    ActionSpec(
+        "compare_selected",
+        "Compare the two selecte&d rows",
+        "Compare two parts of this file, such as the live weights and their average; Ctrl+click selects the second",
+        ("Ctrl+Alt+D",),
+        "",
+        True,
+    ),
+    ActionSpec("compare_overview", "&Overview", "Show the comparison as a whole", on_comparison=True),
+    ActionSpec(
+        "sort_by_change",
+        "Sort by &change",
+        "Siblings by how much they changed, or back in natural order",
+        on_comparison=True,
+    ),
+    ActionSpec("rename_rules", "&Rename rules…", "Rewrite names before they are matched", on_comparison=True),
+    ActionSpec("tolerance", "&Tolerance…", "Choose how close numbers have to be", on_comparison=True),
     ActionSpec("swap_sides", "&Swap sides", "Exchange left and right of the comparison", on_comparison=True),
     ActionSpec("next_difference", "&Next difference", "Go to the next difference", ("F8",), on_comparison=True),
     ActionSpec(
@@ -209,7 +234,10 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
         "theme>", "-", "group_names", "natural_order", "-", "expand", "collapse", "-",
         "zoom_in", "zoom_out", "zoom_reset", "-", "full_screen", "next_tab", "previous_tab",
     ),
-    "&Compare": ("compare", "-", "swap_sides", "next_difference", "previous_difference"),
+    "&Compare": (
+        "compare", "compare_this", "compare_selected", "-", "next_difference", "previous_difference",
+        "compare_overview", "sort_by_change", "-", "swap_sides", "rename_rules", "tolerance",
+    ),
     "&Help": ("shortcuts", "about"),
 }  # fmt: skip
 """The menus: ids of actions, "-" for a line, and "name>" for a submenu."""

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QTabWidget, QWidget
+from PySide6.QtWidgets import QMenu, QTabWidget, QWidget
 
 from viewer.errors import Cancelled, CompressedFile, EngineLost, ViewerError
 from viewer.gui.document_page import DocumentPage
@@ -23,6 +23,8 @@ from viewer.gui.tree.display import DisplayOptions
 
 if TYPE_CHECKING:
     from viewer.gui.compare.page import ComparePage
+    from viewer.gui.compare.session import Side
+    from viewer.gui.recent import RecentFiles
 
 _MAX_TITLE: Final = 40
 
@@ -49,6 +51,8 @@ class DocumentTabs(QTabWidget):
         Carries the Path of a file that could be opened.
     unpack_asked
         Carries the Path of a compressed file that the person wants to have unpacked.
+    compare_asked
+        Carries the DocumentPage that is to be compared with something.
     filled, tensor_chosen
         As in DocumentPage, of any of them.
     """
@@ -57,6 +61,7 @@ class DocumentTabs(QTabWidget):
     said = Signal(object)
     opened = Signal(object)
     unpack_asked = Signal(object)
+    compare_asked = Signal(object)
     filled = Signal()
     tensor_chosen = Signal()
 
@@ -68,6 +73,8 @@ class DocumentTabs(QTabWidget):
         self._theme = theme
         self.options = options
         self._lost: list[Path] = []
+        self._recent: RecentFiles | None = None
+        self._together: set[Path] = set()
         self.setDocumentMode(True)
         self.setTabsClosable(True)
         self.setMovable(True)
@@ -78,6 +85,8 @@ class DocumentTabs(QTabWidget):
         self.tabBar().setExpanding(False)
         self.tabBar().setDrawBase(False)
         self.tabBar().installEventFilter(self)
+        self.tabBar().setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.tabBar().customContextMenuRequested.connect(self._open_tab_menu)
         self.setAccessibleName("Open documents")
         self.tabCloseRequested.connect(self.close_tab)
         self.currentChanged.connect(self._tell_page)
@@ -100,8 +109,16 @@ class DocumentTabs(QTabWidget):
         widget = self.currentWidget()
         return None if widget is None or isinstance(widget, DocumentPage) else cast("ComparePage", widget)
 
+    @property
+    def comparisons(self) -> list[ComparePage]:
+        """The comparisons, from left to right."""
+        widgets = (self.widget(index) for index in range(self.count()))
+        return [cast("ComparePage", widget) for widget in widgets if not isinstance(widget, DocumentPage)]
+
     def open_paths(self, paths: Iterable[str | os.PathLike[str]]) -> None:
-        """Open files, each in a tab that is there at once; a file that is open already comes to the front."""
+        """Open files, each in a tab that is there at once; a file that is open already comes to the front. To compare
+        two that are opened together is offered when both are there."""
+        opened: list[Path] = []
         for given in paths:
             # No look at the disk here (abspath, not resolve): a network drive may take its time.
             path = Path(os.path.abspath(given))  # noqa: PTH100
@@ -109,14 +126,32 @@ class DocumentTabs(QTabWidget):
             if page is None:
                 page = self._add(path)
             self.setCurrentWidget(page)
+            opened.append(path)
+        self._together = set(opened) if len(opened) == 2 else set()
+
+    def set_recent(self, recent: RecentFiles) -> None:
+        """Files opened lately are offered for the sides of a comparison."""
+        self._recent = recent
+
+    def compare_choices(self) -> list[tuple[str, Path]]:
+        """What could stand on a side of a comparison, under headings."""
+        opened = [page.path for page in self.pages]
+        recent = [] if self._recent is None else [path for path in self._recent.paths if path not in opened]
+        return [*(("Open documents", path) for path in opened), *(("Recent files", path) for path in recent)]
 
     def compare_paths(self, a: str | os.PathLike[str], b: str | os.PathLike[str]) -> None:
         """Compare two files in a tab of their own."""
+        from viewer.gui.compare.session import Side
+
+        left, right = (Side(Path(os.path.abspath(given))) for given in (a, b))  # noqa: PTH100
+        self.compare_sides(left, right)
+
+    def compare_sides(self, a: Side, b: Side) -> None:
+        """Compare two files, or parts of them, in a tab of their own."""
         # Imported with the first comparison: the window is there sooner without it.
         from viewer.gui.compare.page import ComparePage
 
-        left, right = (Path(os.path.abspath(given)) for given in (a, b))  # noqa: PTH100
-        page = ComparePage(self._bridge, self._theme, left, right, self)
+        page = ComparePage(self._bridge, self._theme, a, b, self.compare_choices, self.options.display, self)
         page.said.connect(self.said)
         page.opened.connect(self.opened)
         page.retitled.connect(self._retitle)
@@ -150,6 +185,8 @@ class DocumentTabs(QTabWidget):
         self.options.display = display
         for page in self.pages:
             page.set_options(display)
+        for comparison in self.comparisons:
+            comparison.set_display(display)
 
     def set_device(self, name: str) -> None:
         """Compute values of all documents on another device from now on."""
@@ -184,6 +221,7 @@ class DocumentTabs(QTabWidget):
         checkpoint = page.checkpoint
         assert checkpoint is not None
         self.opened.emit(page.path)
+        self._offer_comparison(page.path)
         if checkpoint.warnings:
             count = len(checkpoint.warnings)
             more = "" if count == 1 else f" (and {count - 1:,} more)"
@@ -191,6 +229,15 @@ class DocumentTabs(QTabWidget):
             self.said.emit(Message("warning", text, "\n".join(checkpoint.warnings), key=f"warnings {page.path}"))
         if page is self.page:
             self.page_changed.emit(page)
+
+    def _offer_comparison(self, opened: Path) -> None:
+        """Of two files that were opened together, the second is there now."""
+        pages = [page for page in self.pages if page.path in self._together and page.checkpoint is not None]
+        if opened in self._together and len(pages) == 2:
+            self._together = set()
+            text = f"{pages[0].path.name} and {pages[1].path.name} are open in tabs"
+            offer = partial(self.compare_paths, pages[0].path, pages[1].path)
+            self.said.emit(Message("info", text, action="Compare them", on_action=offer, key="compare two"))
 
     @Slot(object)
     def _page_failed(self, error: ViewerError) -> None:
@@ -223,12 +270,37 @@ class DocumentTabs(QTabWidget):
 
     @Slot()
     def _retitle(self) -> None:
-        """A comparison in front has its name, or another one since its sides were swapped."""
-        if (page := self.comparison) is not None:
+        """Comparisons have other names when their sides are others."""
+        for page in self.comparisons:
             index = self.indexOf(page)
-            self.setTabText(index, " ⇄ ".join(map(side_title, page.paths)))
-            self.setTabToolTip(index, " ⇄ ".join(map(str, page.paths)))
+            sides = page.sides
+            one_file = sides[0].path == sides[1].path
+            titles = [_short(side.part or side.name) if one_file else side_title(side.path) for side in sides]
+            self.setTabText(index, " ⇄ ".join(titles))
+            self.setTabToolTip(index, " ⇄ ".join(f"{side.path} {side.part}".rstrip() for side in sides))
+        if self.comparison is not None:
             self._tell_page()
+
+    @Slot(QPoint)
+    def _open_tab_menu(self, at: QPoint) -> None:
+        index = self.tabBar().tabAt(at)
+        if index >= 0:
+            self.make_tab_menu(index).popup(self.tabBar().mapToGlobal(at))
+
+    def make_tab_menu(self, index: int) -> QMenu:
+        """What can be done with a tab."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        page = self.widget(index)
+        if isinstance(page, DocumentPage):
+            menu.addAction("Compare with…", partial(self.compare_asked.emit, page))
+            for other in self.pages:
+                if other is not page:
+                    compare = partial(self.compare_paths, page.path, other.path)
+                    menu.addAction(f"Compare with {_title(other.path)}", compare)
+            menu.addSeparator()
+        menu.addAction("Close", partial(self.close_tab, index))
+        return menu
 
     @Slot()
     def _tell_page(self) -> None:
@@ -253,7 +325,10 @@ def side_title(path: Path) -> str:
 
 def _title(path: Path, most: int = _MAX_TITLE) -> str:
     """The file's name, shortened in its middle to about `most` characters."""
-    name = path.name or str(path)
+    return _short(path.name or str(path), most)
+
+
+def _short(name: str, most: int = _MAX_TITLE // 2) -> str:
     if len(name) > most:
         name = f"{name[: most // 2]}…{name[-(most // 2) :]}"
     return name.replace("&", "&&")  # a single one would mark an access key

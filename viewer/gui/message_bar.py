@@ -40,7 +40,7 @@ class Message:
     Attributes
     ----------
     kind
-        Infos go by themselves after some seconds.
+        Infos go by themselves after some seconds, but for those that offer something.
     text
         One or two sentences.
     details
@@ -157,7 +157,7 @@ class _Row(QWidget):
         self.setAccessibleName(message.text)
         theme.changed.connect(self._take_theme)
         self._take_theme()
-        if message.kind in ("info", "ok"):
+        if message.kind in ("info", "ok") and not message.action:
             self._expiry = QTimer(self, singleShot=True, interval=_INFO_MS)  # goes with the row, unlike a static shot
             self._expiry.timeout.connect(self._dismiss)
             self._expiry.start()

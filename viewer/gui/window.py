@@ -74,6 +74,7 @@ class MainWindow(QMainWindow):
         self.documents = DocumentTabs(
             bridge, theme, ViewOptions(display, device, settings.get("window/tree_width")), self
         )
+        self.documents.set_recent(self.recent)
         self.messages = MessageBar(theme, self)
         self.files = FileDialogs(settings, self.documents.open_paths, self)
         self.unpacker = Unpacker(bridge, self.files, self._open_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import Final
 
@@ -9,8 +10,9 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison
-from viewer.gui.compare.shown import label_of
-from viewer.gui.compare.verdicts import verdict_text
+from viewer.gui.compare.rollups import UNKNOWN, RollUps
+from viewer.gui.compare.table import GROUP, CompareTable
+from viewer.gui.compare.verdicts import summed_text, verdict_text
 from viewer.gui.format import format_count, format_exact, format_number, format_percent, format_shape
 from viewer.report.wording import value_text
 
@@ -37,25 +39,29 @@ TITLES: Final = {
     Column.VERDICT: "Verdict",
     Column.MAX_ABS: "max |a−b|",
     Column.REL_NORM: "‖a−b‖/‖a‖",
-    Column.SHARE: "elements that differ",
+    Column.SHARE: "changed",
 }
 
 FIGURES: Final = frozenset({Column.MAX_ABS, Column.REL_NORM, Column.SHARE})
 
 
-def cell(comparison: Comparison, row: int, column: int) -> str:
+def cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -> str:
     """The text of a cell; "" where there is nothing to say."""
-    rows = comparison.rows
+    comparison, row = table.comparison, table.row[entry]
     if column == Column.NAME:
-        name = label_of(rows.key[row])
+        name = table.label[entry]
         renamed = next((note.b for note in comparison.notes(row) if note.aspect == "name"), "")
         return f"{name} ⇄ {renamed}" if renamed else name
-    if column == Column.LEFT:
-        return side_text(comparison.a, rows.node_a[row])
-    if column == Column.RIGHT:
-        return side_text(comparison.b, rows.node_b[row])
+    if column in (Column.LEFT, Column.RIGHT):
+        if row == GROUP:
+            return ""
+        left = column == Column.LEFT
+        side, nodes = (comparison.a, comparison.rows.node_a) if left else (comparison.b, comparison.rows.node_b)
+        return side_text(side, nodes[row])
     if column == Column.VERDICT:
-        return verdict_text(comparison, row)
+        return entry_verdict(table, rollups, entry)
+    if rollups.is_sum(entry):
+        return _sum_text(rollups, entry, column)
     measures = comparison.measures(row)
     if measures is None:
         return _distance_text(comparison, row) if column == Column.MAX_ABS else ""
@@ -66,23 +72,72 @@ def cell(comparison: Comparison, row: int, column: int) -> str:
     return format_percent(measures.differ, measures.count) if measures.count else ""
 
 
-def exact_cell(comparison: Comparison, row: int, column: int) -> str:
+def entry_verdict(table: CompareTable, rollups: RollUps, entry: int) -> str:
+    """Glyph and words: of a row its own, of what is closed those inside it."""
+    row = table.row[entry]
+    if rollups.is_sum(entry) or row == GROUP:
+        alone = "" if row == GROUP else verdict_text(table.comparison, row)
+        return summed_text(rollups.worst(entry), rollups.counts(entry), alone)
+    return verdict_text(table.comparison, row)
+
+
+def bar_share(rollups: RollUps, entry: int) -> float:
+    """How long the bar is that shows an entry's change: 1 for the largest relative norm under the same outermost
+    entry; below 0 for none."""
+    largest, own = rollups.scale(entry), rollups.max_rel[rollups.place(entry)]
+    if own == UNKNOWN:
+        return UNKNOWN
+    return min(own / largest, 1.0) if 0 < largest < math.inf else float(own == math.inf)
+
+
+def _sum_text(rollups: RollUps, entry: int, column: int) -> str:
+    at = rollups.place(entry)
+    largest, relative = rollups.max_abs[at], rollups.max_rel[at]
+    if column == Column.MAX_ABS:
+        return "" if largest is None else format_number(largest, _DIGITS)
+    if column == Column.REL_NORM:
+        # The norm of everything inside together is at most the largest of its parts.
+        return "" if relative == UNKNOWN else f"≤ {format_number(relative, _DIGITS)}" if relative else "0"
+    return format_percent(rollups.differ[at], rollups.compared[at]) if rollups.compared[at] else ""
+
+
+def exact_cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -> str:
     """What hovering a cell tells: the whole of what it may have rounded or cut short."""
-    if column == Column.NAME:
+    comparison, row = table.comparison, table.row[entry]
+    if column == Column.NAME and row != GROUP:
         paths = [path for path in (comparison.path_a(row), comparison.path_b(row)) if path is not None]
         return paths[0] if len(set(paths)) == 1 else " ⇄ ".join(paths)
+    if column == Column.NAME:
+        return table.name_of(entry)
     if column in (Column.LEFT, Column.RIGHT, Column.VERDICT):
-        text = cell(comparison, row, column)
+        text = cell(table, rollups, entry, column)
         result = comparison.results.get(row)
         return f"{text}\n{result.problem}" if column == Column.VERDICT and result and result.problem else text
+    at = rollups.place(entry)
+    if column == Column.SHARE:
+        if not rollups.compared[at]:
+            return ""
+        return (
+            f"{format_count(rollups.differ[at])} of {format_count(rollups.compared[at])} elements are other numbers"
+        )
+    if rollups.is_sum(entry):
+        if column == Column.REL_NORM:
+            return (
+                ""
+                if rollups.max_rel[at] == UNKNOWN
+                else f"{rollups.max_rel[at]!r}, the largest of a floating-point tensor inside"
+            )
+        return (
+            ""
+            if rollups.max_abs[at] is None
+            else f"{rollups.max_abs[at]!r}, the largest of a floating-point tensor inside"
+        )
     measures = comparison.measures(row)
     if measures is None:
         return ""
     if column == Column.MAX_ABS:
         return format_exact(measures.max_abs)
-    if column == Column.REL_NORM:
-        return "" if measures.rel_norm is None else format_exact(measures.rel_norm)
-    return f"{format_count(measures.differ)} of {format_count(measures.count)} elements are other numbers"
+    return "" if measures.rel_norm is None else format_exact(measures.rel_norm)
 
 
 def side_text(checkpoint: Checkpoint, node: int) -> str:

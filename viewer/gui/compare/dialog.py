@@ -1,9 +1,11 @@
-"""Asks which two files to compare: open ones, or others."""
+"""Asks which two files to compare: open ones, or others; whole, or a part of each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -13,19 +15,29 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
+from viewer.gui.compare.session import Side
 from viewer.gui.file_dialogs import OPEN_FILTERS
+
+_HINT: Final = "A part is the path of a row: “model”, “optimizer/state”. Two parts of one file can be compared, too."
+_SAME: Final = "Both sides are the same: name another file, or two parts of it."
 
 
 class CompareDialog(QDialog):
-    """Two boxes with the paths of the open documents, that take any other path too."""
+    """Two boxes with the paths of files, that take any other path too, and two fields for parts of these."""
 
     def __init__(
-        self, compare: Callable[[Path, Path], None], open_paths: Sequence[Path], folder: str, parent: QWidget
+        self,
+        compare: Callable[[Side, Side], None],
+        sides: tuple[Side | None, Side | None],
+        choices: Sequence[Path],
+        folder: str,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._compare = compare
@@ -33,22 +45,41 @@ class CompareDialog(QDialog):
         self.setWindowTitle("Compare two checkpoints")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.left, self.right = QComboBox(self), QComboBox(self)
+        self.left_part, self.right_part = QLineEdit(self), QLineEdit(self)
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
-        for row, (words, box) in enumerate((("Left", self.left), ("Right", self.right))):
+        grid.setVerticalSpacing(8)
+        for number, (words, box, part, side) in enumerate(
+            (
+                ("Left", self.left, self.left_part, sides[0]),
+                ("Right", self.right, self.right_part, sides[1]),
+            )
+        ):
             box.setEditable(True)
             box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-            box.addItems([str(path) for path in open_paths])
-            box.setCurrentIndex(row if row < len(open_paths) else -1)
+            box.addItems([str(path) for path in choices])
+            box.setEditText("" if side is None else str(side.path))
             box.setMinimumContentsLength(48)
             box.setAccessibleName(f"{words} file")
             box.currentTextChanged.connect(self._look)
             browse = QPushButton("Browse…", self)
             browse.setAccessibleName(f"Browse for the {words.lower()} file")
-            browse.clicked.connect(self._browse_left if box is self.left else self._browse_right)
-            grid.addWidget(QLabel(words, self), row, 0)
-            grid.addWidget(box, row, 1)
-            grid.addWidget(browse, row, 2)
+            browse.setAutoDefault(False)
+            browse.clicked.connect(partial(self._browse, box))
+            part.setText("" if side is None else side.part)
+            part.setPlaceholderText("the whole file")
+            part.setAccessibleName(f"Part of the {words.lower()} file")
+            part.textChanged.connect(self._look)
+            grid.addWidget(QLabel(words, self), 2 * number, 0)
+            grid.addWidget(box, 2 * number, 1)
+            grid.addWidget(browse, 2 * number, 2)
+            label = QLabel("part", self)
+            label.setProperty("role", "muted")
+            grid.addWidget(label, 2 * number + 1, 0)
+            grid.addWidget(part, 2 * number + 1, 1)
+        self.hint = QLabel(_HINT, self)
+        self.hint.setWordWrap(True)
+        self.hint.setProperty("role", "muted")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
         self.go = buttons.addButton("Compare", QDialogButtonBox.ButtonRole.AcceptRole)
         self.go.setDefault(True)
@@ -58,19 +89,24 @@ class CompareDialog(QDialog):
         column = QVBoxLayout(self)
         column.setSpacing(12)
         column.addLayout(grid)
+        column.addWidget(self.hint)
         column.addWidget(buttons)
         self._look()
 
+    def sides(self) -> tuple[Side, Side]:
+        """What is written."""
+        return (
+            Side(Path(self.left.currentText().strip()).absolute(), self.left_part.text().strip()),
+            Side(Path(self.right.currentText().strip()).absolute(), self.right_part.text().strip()),
+        )
+
     def _look(self) -> None:
-        self.go.setEnabled(bool(self.left.currentText().strip() and self.right.currentText().strip()))
+        both = bool(self.left.currentText().strip() and self.right.currentText().strip())
+        left, right = self.sides()
+        self.go.setEnabled(both and left != right)
+        self.hint.setText(_SAME if both and left == right else _HINT)
 
-    def _browse_left(self) -> None:
-        self._browse(self.left)
-
-    def _browse_right(self) -> None:
-        self._browse(self.right)
-
-    def _browse(self, box: QComboBox) -> None:
+    def _browse(self, box: QComboBox, *_checked: object) -> None:
         dialog = QFileDialog(self, "Choose a checkpoint", self._folder)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
@@ -79,4 +115,4 @@ class CompareDialog(QDialog):
         dialog.open()
 
     def _tell(self) -> None:
-        self._compare(Path(self.left.currentText().strip()), Path(self.right.currentText().strip()))
+        self._compare(*self.sides())

@@ -66,6 +66,17 @@ class FilterBar(QWidget):
         for button, chip in zip(self.chips, CHIPS, strict=True):
             button.setText(f"{chip.text} {format_count(chip_count(chip, totals))}")
 
+    def clear(self) -> None:
+        """Look for no name any more."""
+        self.text.clear()
+        self._settle.stop()
+        self._take_text()
+
+    def choose_all(self) -> None:
+        """Leave every verdict."""
+        self.chips[0].setChecked(True)
+        self.changed.emit()
+
     def focus_text(self) -> None:
         self.text.setFocus()
         self.text.selectAll()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from viewer.compare.comparison import Comparison
-from viewer.compare.pair_details import ElementDifference
-from viewer.compare.results import Measures
+from viewer.checkpoint.nodes import Kind
+from viewer.compare.comparison import NOTHING, Comparison
+from viewer.compare.pair_details import ElementDifference, PairDetails
+from viewer.compare.results import GLYPHS, Measures, Status
 from viewer.gui.compare.cells import side_text
-from viewer.gui.compare.verdicts import verdict_text
+from viewer.gui.compare.rollups import UNKNOWN, RollUps
+from viewer.gui.compare.verdicts import WORDS, verdict_text
 from viewer.gui.details.cell import Cell
 from viewer.gui.details.facts import Fact
 from viewer.gui.format import NO_VALUE, format_count, format_exact, format_number, format_percent
@@ -15,12 +17,15 @@ SIDES = ("", "left", "right")
 LARGEST = ("index", "left", "right", "|a−b|", "ULP")
 
 
-def side_rows(comparison: Comparison, row: int, measures: Measures | None) -> list[tuple[Cell, ...]]:
+def side_rows(
+    comparison: Comparison, row: int, measures: Measures | None, details: PairDetails | None = None
+) -> list[tuple[Cell, ...]]:
     """What each side is, for a table of three columns."""
     rows = comparison.rows
     node_a, node_b = rows.node_a[row], rows.node_b[row]
+    path_a, path_b = comparison.path_a(row), comparison.path_b(row)
     lines = [
-        _line("path", comparison.path_a(row), comparison.path_b(row)),
+        *([_line("path", path_a, path_b)] if path_a != path_b else []),
         _line("is", side_text(comparison.a, node_a), side_text(comparison.b, node_b)),
     ]
     told = {"dtype", "shape", "value", "kind", "name"}
@@ -29,6 +34,10 @@ def side_rows(comparison: Comparison, row: int, measures: Measures | None) -> li
         for note in comparison.notes(row)
         if note.aspect not in told
     ]
+    if details is not None:
+        for name in ("mean", "std", "min", "max"):
+            values = [getattr(side, name) for side in (details.figures_a, details.figures_b)]
+            lines.append((Cell(name, muted=True), *map(_number_cell, values)))
     if measures is not None:
         if measures.norm_a is not None and measures.norm_b is not None:
             norms = [Cell(format_number(norm), format_exact(norm)) for norm in (measures.norm_a, measures.norm_b)]
@@ -49,7 +58,7 @@ def difference_facts(comparison: Comparison, row: int, measures: Measures | None
     if result is not None and result.problem:
         facts.append(Fact("problem", result.problem, plain=True))
     if measures is None:
-        return facts
+        return facts + _scalar_facts(comparison, row)
     share = f"{format_count(measures.differ)} of {format_count(measures.count)}"
     facts.append(Fact("differ", f"{share} · {format_percent(measures.differ, measures.count)}"))
     facts += [
@@ -80,6 +89,48 @@ def difference_facts(comparison: Comparison, row: int, measures: Measures | None
     return facts
 
 
+def _scalar_facts(comparison: Comparison, row: int) -> list[Fact]:
+    """How far two plain numbers are apart."""
+    rows = comparison.rows
+    if NOTHING in (rows.node_a[row], rows.node_b[row]):
+        return []
+    a, b = comparison.a.nodes.value[rows.node_a[row]], comparison.b.nodes.value[rows.node_b[row]]
+    kinds = comparison.a.nodes.kind[rows.node_a[row]], comparison.b.nodes.kind[rows.node_b[row]]
+    plain = all(kind == Kind.SCALAR for kind in kinds) and all(type(value) in (int, float) for value in (a, b))
+    if not plain or not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
+        return []
+    try:
+        difference, ratio = b - a, b / a if a else None
+    except OverflowError:
+        return []
+    facts = [Fact("right − left", format_number(difference), format_exact(difference))]
+    if ratio is not None:
+        facts.append(Fact("right / left", format_number(ratio), format_exact(ratio)))
+    return facts
+
+
+def sum_facts(rollups: RollUps, entry: int) -> list[Fact]:
+    """What is known of everything inside an entry."""
+    counts = rollups.counts(entry)
+    facts = [
+        Fact(f"{GLYPHS[status]} {WORDS[status]}", format_count(counts[status]))
+        for status in reversed(Status)
+        if counts[status]
+    ]
+    at = rollups.place(entry)
+    largest = rollups.max_abs[at]
+    if largest is not None:
+        facts.append(Fact("largest |a−b|", format_number(largest), format_exact(largest)))
+    if rollups.max_rel[at] != UNKNOWN:
+        facts.append(Fact("largest ‖a−b‖/‖a‖", format_number(rollups.max_rel[at]), format_exact(rollups.max_rel[at])))
+    if rollups.compared[at]:
+        share = f"{format_count(rollups.differ[at])} of {format_count(rollups.compared[at])}"
+        facts.append(
+            Fact("elements that differ", f"{share} · {format_percent(rollups.differ[at], rollups.compared[at])}")
+        )
+    return facts
+
+
 def largest_rows(elements: tuple[ElementDifference, ...]) -> list[tuple[Cell, ...]]:
     """The elements that differ most, as rows of a table."""
     return [
@@ -94,6 +145,10 @@ def largest_rows(elements: tuple[ElementDifference, ...]) -> list[tuple[Cell, ..
         )
         for element in elements
     ]
+
+
+def _number_cell(value: float | None) -> Cell:
+    return Cell(NO_VALUE) if value is None else Cell(format_number(value), format_exact(value))
 
 
 def _line(label: str, left: str | None, right: str | None) -> tuple[Cell, ...]:

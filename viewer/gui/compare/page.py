@@ -1,51 +1,54 @@
-"""The tab of a comparison: opens both files, shows the structure at once and the values as they come."""
+"""The tab of a comparison: shows the structure at once and the values as they come."""
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
-from viewer.checkpoint.document import Checkpoint
 from viewer.compare.comparison import Comparison
 from viewer.compare.overview import sentence
-from viewer.compare.results import Overview, Status, Structure, ValueBatch
-from viewer.engine.protocol import CloseDocument, Compare, CompareStructure, OpenFile
+from viewer.compare.results import WHOLE_FILES, CompareOptions, RenameRule
 from viewer.errors import Cancelled, ViewerError
+from viewer.gui.compare.bars import CompareBars
 from viewer.gui.compare.details import PairPanel
-from viewer.gui.compare.filter_bar import FilterBar
+from viewer.gui.compare.exporting import ReportExporter
 from viewer.gui.compare.header import SidesHeader
-from viewer.gui.compare.model import CompareModel
-from viewer.gui.compare.shown import row_texts, shape_of, tree_order
-from viewer.gui.compare.verdicts import DIFFERENCES
-from viewer.gui.compare.view import CompareView
+from viewer.gui.compare.session import ComparisonSession, Side
+from viewer.gui.compare.tolerance_dialog import tolerance_words
+from viewer.gui.compare.tree import CompareTree
+from viewer.gui.compare.watch import FileWatch
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.file_dialogs import OPEN_FILTERS
+from viewer.gui.format import format_count
 from viewer.gui.message_bar import Message
 from viewer.gui.theme import Theme
-from viewer.task import Progress
+from viewer.gui.tree.display import DisplayOptions
 
-_REFRESH_MS: Final = 200
-"""Between two looks at the results that came in."""
+Choices: TypeAlias = Callable[[], Sequence[tuple[str, Path]]]
+"""What could stand on a side: headings ("Open documents", "Recent files") and paths."""
+
+_DETAILS_HEIGHT: Final = 330
 
 
 class ComparePage(QWidget):
     """Two files side by side. Left is `a`, right is `b`.
 
-    The page has documents of its own in the engine: tabs of the same files come and go without touching it.
-
     Signals
     -------
     retitled
-        The sides were swapped.
+        The sides are others, or were swapped.
     said
         Carries a Message.
     opened
         Carries the Path of a file that could be opened.
     finished
-        The comparison is complete.
+        The comparison is complete, and shown.
     """
 
     retitled = Signal()
@@ -54,244 +57,284 @@ class ComparePage(QWidget):
     finished = Signal()
 
     def __init__(
-        self, bridge: EngineBridge, theme: Theme, path_a: Path, path_b: Path, parent: QWidget | None = None
+        self,
+        bridge: EngineBridge,
+        theme: Theme,
+        a: Side,
+        b: Side,
+        choices: Choices,
+        display: DisplayOptions,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
-        self._paths = [path_a, path_b]
-        self._documents: list[int | None] = [None, None]
-        self._checkpoints: list[Checkpoint | None] = [None, None]
-        self._is_running = False
-        self._texts: list[str] = []
-        self.comparison: Comparison | None = None
-        self.header = SidesHeader(theme, self)
+        self._ignored: set[RenameRule] = set()
+        self._changed = ""
+        self.session = ComparisonSession(bridge, a, b, WHOLE_FILES, self)
+        self.watch = FileWatch(self)
+        self.header = SidesHeader(theme, choices, self)
+        self.exporter = ReportExporter(bridge, self.session, self.header.export)
         self.sentence = QLabel(self)
-        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
-        self.sentence.setWordWrap(True)
-        self.sentence.setContentsMargins(12, 6, 12, 6)
-        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.hints = QLabel(self)
-        self.hints.setTextFormat(Qt.TextFormat.PlainText)
-        self.hints.setProperty("role", "muted")
-        self.hints.setWordWrap(True)
-        self.hints.setContentsMargins(12, 0, 12, 6)
-        self.hints.hide()
         self.again = QPushButton("Compare again", self)
-        self.again.hide()
-        self.filters = FilterBar(self)
-        self.model = CompareModel(theme, self)
-        self.view = CompareView(theme, self.model, self)
+        self.stop = QPushButton("Stop", self)
+        self.bars = CompareBars(theme, self)
+        self.tree = CompareTree(theme, display, self)
         self.details = PairPanel(bridge, theme, self)
         self._lay_out()
-        self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
-        self._refresh.timeout.connect(self._show_results)
-        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.filters.focus_text)
-        self.header.swap.clicked.connect(self.swap)
-        self.again.clicked.connect(self.start)
-        self.filters.changed.connect(self._reshape)
-        self.filters.entered.connect(self.view.setFocus)
-        self.filters.next.clicked.connect(self.next_difference)
-        self.filters.previous.clicked.connect(self.previous_difference)
-        self.view.row_changed.connect(self.details.show_row)
-        self.header.show_paths(path_a, path_b)
+        self._connect()
+        self._show_sides()
 
     @property
     def title(self) -> str:
         """Both names: "a.pth ⇄ b.pth"."""
-        return " ⇄ ".join(path.name or str(path) for path in self._paths)
+        return self.session.title
 
     @property
-    def paths(self) -> tuple[Path, Path]:
-        return self._paths[0], self._paths[1]
+    def sides(self) -> tuple[Side, Side]:
+        return self.session.sides[0], self.session.sides[1]
+
+    @property
+    def comparison(self) -> Comparison | None:
+        return self.session.comparison
 
     @property
     def is_running(self) -> bool:
-        return self._is_running
+        return self.session.is_running
 
     @Slot()
     def start(self) -> None:
         """Open both files, or open them again, and compare."""
-        self._bridge.release(self)
-        self._close_documents()
-        self._is_running = True
-        self.again.hide()
-        self.sentence.setText("Opening both files …")
-        for side, path in enumerate(self._paths):
-            self._open(side, path)
+        self._changed = ""
+        self._ready("Opening both files …")
+        self.session.start()
 
     @Slot()
     def swap(self) -> None:
         """Exchange left and right, and compare again: differences are those of right against left."""
-        for pair in (self._paths, self._documents, self._checkpoints):
-            pair.reverse()
-        self.header.show_paths(*self._paths)
-        self.retitled.emit()
-        if None in self._checkpoints:
-            self.start()
-        else:
-            self._compare()
+        self._ready("Comparing …")
+        self.session.swap()
+        self._show_sides()
 
-    @Slot()
+    @Slot(int, object)
+    def set_side(self, number: int, path: Path) -> None:
+        """Put another file on one side."""
+        self._ignored.clear()
+        self._ready(f"Opening {path.name} …")
+        self.session.set_side(number, Side(path))
+        self._show_sides()
+
+    def set_options(self, options: CompareOptions) -> None:
+        """Compare another way."""
+        self._ready("Comparing …")
+        self.session.compare(options)
+        self._show_sides()
+
+    def set_display(self, display: DisplayOptions) -> None:
+        """Show the tree another way."""
+        self.tree.set_display(display)
+
     def next_difference(self) -> None:
         """Go to the next shown row that differs."""
-        self._step(forward=True)
+        self.tree.next_difference()
+
+    def previous_difference(self) -> None:
+        self.tree.previous_difference()
+
+    def sort_by_change(self) -> None:
+        """Siblings by how much they changed, or back in natural order."""
+        self.tree.toggle_sorting()
 
     @Slot()
-    def previous_difference(self) -> None:
-        self._step(forward=False)
+    def show_overview(self) -> None:
+        """Go to the entry for everything."""
+        self.tree.go_to_row(0)
+
+    @Slot()
+    def edit_rules(self) -> None:
+        """Edit the rename rules."""
+        from viewer.gui.compare.rules_dialog import RulesDialog
+
+        if (documents := self.session.documents) is not None:
+            options = self.session.full_options()
+            RulesDialog(self._bridge, self._theme, documents, options, self._set_rules, self).open()
+
+    @Slot()
+    def choose_tolerance(self) -> None:
+        """Choose how close numbers have to be."""
+        from viewer.gui.compare.tolerance_dialog import ToleranceDialog
+
+        ToleranceDialog(self._theme, self.session.options, self.comparison, self.set_options, self).open()
 
     def close_document(self) -> None:
         """Forget everything in the engine; the page is about to go."""
-        self._refresh.stop()
+        self.watch.stop()
+        self.tree.release()
         self.details.release()
-        self._bridge.release(self)
-        self._close_documents()
+        self.exporter.release()
+        self.session.close()
 
-    def _open(self, side: int, path: Path) -> None:
-        number = self._bridge.submit(
-            OpenFile(path),
-            owner=self,
-            on_result=lambda checkpoint: self._take_checkpoint(number, checkpoint),
-            on_failure=lambda error: self._fail(error.about(path)),
-            title=f"opening {path.name}",
-        )
-        self._documents[side] = number
-
-    def _take_checkpoint(self, number: int, checkpoint: Checkpoint) -> None:
-        self._checkpoints[self._documents.index(number)] = checkpoint
-        self.opened.emit(checkpoint.path)
-        if None not in self._checkpoints:
-            self._compare()
-
-    def _compare(self) -> None:
-        document_a, document_b = self._open_documents()
-        self._is_running = True
-        self.again.hide()
-        self.sentence.setText("Comparing …")
-        # By itself first: the tree is there while torch, which the values need, is still being imported.
-        self._bridge.submit(
-            CompareStructure(document_a, document_b),
-            owner=self,
-            on_result=self._take_structure,
-            on_failure=self._fail,
-            title=f"comparing the structure of {self.title}",
-            supersede="compare",
-        )
-
-    def _take_progress(self, progress: Progress) -> None:
-        if isinstance(progress.partial, ValueBatch) and self.comparison is not None:
-            self.comparison.add(progress.partial)
-            if not self._refresh.isActive():
-                self._refresh.start()
-
-    def _take_structure(self, structure: Structure) -> None:
-        a, b = self._checkpoints
-        assert a is not None
-        assert b is not None
-        document_a, document_b = self._open_documents()
-        self.comparison = Comparison(a, b, structure)
-        self._texts = row_texts(structure.rows)
-        spec = self.filters.spec
-        self.view.show_first(self.comparison, shape_of(self.comparison, self.filters.statuses, spec, self._texts))
-        self.details.set_comparison(self.comparison, document_a, document_b)
-        hints = [*structure.warnings, *_offers(structure)]
-        self.hints.setText("\n".join(hints))
-        self.hints.setVisible(bool(hints))
-        self._show_results()
-        self._bridge.submit(
-            Compare(document_a, document_b, with_structure=False),
-            owner=self,
-            on_result=self._finish,
-            on_failure=self._fail,
-            on_progress=self._take_progress,
-            title=f"comparing {self.title}",
-            supersede="compare",
-        )
+    # What comes
 
     @Slot()
-    def _show_results(self) -> None:
-        """Say what is known by now."""
+    def _take_structure(self) -> None:
         comparison = self.comparison
-        if comparison is None:
+        assert comparison is not None
+        self.watch.watch(self.session.checkpoints)
+        self._show_bars()
+        self._show_sentence()
+        self.tree.set_comparison(comparison)
+
+    @Slot()
+    def _laid_out(self) -> None:
+        documents, table, rollups = self.session.documents, self.tree.table, self.tree.rollups
+        if documents is None or table is None or rollups is None:
             return
-        totals = comparison.totals()
-        self.filters.show_totals(totals)
-        if self._is_running:
-            self.sentence.setText(f"So far: {sentence(comparison)}")
-        if self.filters.statuses is not None:
-            self._reshape()
-        else:
-            self.model.verdicts_changed()
+        self.details.set_table(table, rollups, documents, self.session.options.tolerance)
+        self.details.show_entry(self.tree.view.current_entry)
+        self._show_end()
+
+    @Slot()
+    def _refreshed(self) -> None:
+        self._show_sentence()
         self.details.refresh()
 
     @Slot()
-    def _reshape(self) -> None:
-        if self.comparison is None:
+    def _finish(self) -> None:
+        self.tree.refresh()
+        self._show_end()
+
+    def _show_end(self) -> None:
+        """The comparison is complete and laid out, whichever came last."""
+        comparison, table = self.comparison, self.tree.table
+        if self.is_running or comparison is None or table is None or table.comparison is not comparison:
             return
-        shape = shape_of(self.comparison, self.filters.statuses, self.filters.spec, self._texts)
-        if list(shape.rows) == list(self.model.shape.rows) and shape.n_matches == self.model.shape.n_matches:
-            self.model.verdicts_changed()
-        else:
-            self.view.show_shape(self.comparison, shape)
+        if comparison.overview is not None:
+            self.stop.hide()
+            self.header.export.setEnabled(True)
+            self._show_sentence()
+            self.details.refresh()
+            self.finished.emit()
 
-    def _finish(self, overview: Overview) -> None:
-        self._is_running = False
-        assert self.comparison is not None
-        self.comparison.overview = overview
-        self._refresh.stop()
-        self._show_results()
-        self.sentence.setText(overview.sentence)
-        self.finished.emit()
-
+    @Slot(object)
     def _fail(self, error: ViewerError) -> None:
-        if not self._is_running:
-            return  # the other side failed before
-        self._is_running = False
-        self._refresh.stop()
-        self._show_results()
-        self._bridge.release(self)
-        cancelled = isinstance(error, Cancelled)
-        known = f": {sentence(self.comparison)}" if self.comparison is not None else ""
-        self.sentence.setText(f"{'Cancelled' if cancelled else 'Stopped'} before the end{known}")
+        self.tree.refresh()
+        self.stop.hide()
         self.again.show()
-        if not cancelled:
+        self.header.export.setEnabled(self.comparison is not None and self.session.documents is not None)
+        self._show_sentence("Cancelled" if isinstance(error, Cancelled) else "Stopped")
+        self.details.refresh()
+        if not isinstance(error, Cancelled):
             self.said.emit(Message.of(error, key=f"compare {self.title}"))
 
-    def _step(self, *, forward: bool) -> None:
+    @Slot(object)
+    def _file_changed(self, paths: list[Path]) -> None:
+        names = " and ".join(path.name for path in paths[:2]) + (" and more" if len(paths) > 2 else "")
+        self._changed = f"{names} changed on disk since the comparison; what is shown is how it was"
+        self._show_bars()
+
+    # What is said
+
+    def _ready(self, text: str) -> None:
+        """Something is about to run."""
+        self.watch.stop()
+        self.again.hide()
+        self.stop.show()
+        self.header.export.setEnabled(False)
+        self.sentence.setText(html.escape(text))
+
+    def _show_sentence(self, ended: str = "") -> None:
         comparison = self.comparison
         if comparison is None:
-            return
-        rows = comparison.rows
-        order = list(tree_order(self.model.shape))
-        current = self.view.current_row
-        here = order.index(current) if current in order else 0
-        ahead = order[here + 1 :] if forward else order[:here][::-1]
-        for row in ahead:
-            if row and rows.counted[row] and Status(rows.status[row]) in DIFFERENCES:
-                self.view.go_to(row)
-                return
-        where = "below" if forward else "above"
-        unread = comparison.totals()[Status.UNREAD]
-        more = " so far: not everything has been compared" if unread else ""
-        self.said.emit(Message("info", f"No difference {where} the current row{more}", key="next difference"))
+            self.sentence.setText(f"{ended}: nothing was compared")
+        elif comparison.overview is not None:
+            self.sentence.setText(_emphasised(comparison.overview.sentence))
+        else:
+            wanted = [row for row, is_value in enumerate(comparison.rows.is_value) if is_value] if ended else []
+            done = sum(row in comparison.results for row in wanted)
+            told = f", {format_count(done)} of {format_count(len(wanted))} tensors compared" if ended else ""
+            self.sentence.setText(_emphasised(f"{ended or 'So far'}{told}: {sentence(comparison)}"))
 
-    def _open_documents(self) -> tuple[int, int]:
-        document_a, document_b = self._documents
-        assert document_a is not None
-        assert document_b is not None
-        return document_a, document_b
+    def _show_bars(self) -> None:
+        if (comparison := self.comparison) is not None:
+            structure = comparison.structure
+            offers = [offer for offer in structure.offers if offer.rule not in self._ignored]
+            self.bars.show_state(structure.warnings, offers, structure.options.rules, self._changed)
 
-    def _close_documents(self) -> None:
-        for side, document in enumerate(self._documents):
-            if document is not None:
-                self._bridge.submit(CloseDocument(document), owner=self._bridge, on_result=_ignore)
-            self._documents[side] = None
-            self._checkpoints[side] = None
+    def _show_sides(self) -> None:
+        self.header.show_sides(*self.sides)
+        self.header.tolerance.setText(f"Tolerance: {tolerance_words(self.session.options)}")
+        self.retitled.emit()
+
+    # What is asked for
+
+    @Slot(object)
+    def _apply_rule(self, rule: RenameRule) -> None:
+        self._set_rules((*self.session.options.rules, rule))
+
+    @Slot(object)
+    def _remove_rule(self, rule: RenameRule) -> None:
+        self._set_rules(tuple(other for other in self.session.options.rules if other != rule))
+
+    def _set_rules(self, rules: tuple[RenameRule, ...]) -> None:
+        self.set_options(replace(self.session.options, rules=rules))
+
+    @Slot(object)
+    def _ignore_offer(self, rule: RenameRule) -> None:
+        self._ignored.add(rule)
+        self._show_bars()
+
+    @Slot(int)
+    def _browse(self, number: int) -> None:
+        dialog = QFileDialog(self, "Choose a checkpoint", str(self.sides[number].path.parent))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(OPEN_FILTERS)
+
+        def chosen(name: str) -> None:
+            self.set_side(number, Path(name))
+
+        dialog.fileSelected.connect(chosen)
+        dialog.open()
+
+    @Slot(object)
+    def _say_info(self, text: str) -> None:
+        self.said.emit(Message("info", text, key="comparison"))
+
+    # Putting together
+
+    def _connect(self) -> None:
+        session, tree = self.session, self.tree
+        self.header.swap.clicked.connect(self.swap)
+        self.header.side_chosen.connect(self.set_side)
+        self.header.browse_wanted.connect(self._browse)
+        self.header.rules.clicked.connect(self.edit_rules)
+        self.header.tolerance.clicked.connect(self.choose_tolerance)
+        self.again.clicked.connect(self.start)
+        self.stop.clicked.connect(session.cancel)
+        session.opened.connect(self.opened)
+        session.structured.connect(self._take_structure)
+        session.compared.connect(tree.take_rows)
+        session.finished.connect(self._finish)
+        session.failed.connect(self._fail)
+        tree.laid_out.connect(self._laid_out)
+        tree.refreshed.connect(self._refreshed)
+        tree.entry_changed.connect(self.details.show_entry)
+        tree.said.connect(self._say_info)
+        self.details.row_wanted.connect(tree.go_to_row)
+        self.bars.rule_applied.connect(self._apply_rule)
+        self.bars.rule_removed.connect(self._remove_rule)
+        self.bars.offer_ignored.connect(self._ignore_offer)
+        self.bars.reload_wanted.connect(self.start)
+        self.watch.changed.connect(self._file_changed)
+        self.exporter.said.connect(self.said)
 
     def _lay_out(self) -> None:
+        self.sentence.setTextFormat(Qt.TextFormat.RichText)  # escaped
+        self.sentence.setWordWrap(True)
+        self.sentence.setContentsMargins(12, 4, 12, 6)
+        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.again.hide()
         upper = QWidget(self)
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 0, 0, 0)
@@ -300,18 +343,18 @@ class ComparePage(QWidget):
         told.setContentsMargins(0, 0, 12, 0)
         told.addWidget(self.sentence, 1)
         told.addWidget(self.again)
+        told.addWidget(self.stop)
         column.addWidget(self.header)
         column.addLayout(told)
-        column.addWidget(self.hints)
-        column.addWidget(self.filters)
-        column.addWidget(self.view, 1)
+        column.addWidget(self.bars)
+        column.addWidget(self.tree, 1)
         splitter = QSplitter(Qt.Orientation.Vertical, self)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(1)
         splitter.addWidget(upper)
         splitter.addWidget(self.details)
         splitter.setStretchFactor(0, 1)
-        splitter.setSizes([480, 280])
+        splitter.setSizes([430, _DETAILS_HEIGHT])
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(splitter)
@@ -320,13 +363,7 @@ class ComparePage(QWidget):
             widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
 
-def _offers(structure: Structure) -> list[str]:
-    return [
-        f"Names do not match: the rule {offer.rule} would pair {offer.matches:,} more "
-        f"({offer.example[0]} with {offer.example[1]}); checkpoint-viewer diff --map applies it"
-        for offer in structure.offers
-    ]
-
-
-def _ignore(_value: object) -> None:
-    """The engine has closed the document; nobody waits for it."""
+def _emphasised(text: str) -> str:
+    """A sentence as rich text, its first part in bold."""
+    first, mark, rest = text.partition("; ")
+    return f"<b>{html.escape(first[:1].upper() + first[1:])}</b>{mark}{html.escape(rest)}"

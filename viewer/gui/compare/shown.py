@@ -1,85 +1,146 @@
-"""Which rows of an aligned tree are shown: those that a chip and a name leave, and what they stand in. Free of Qt."""
+"""Which entries are shown, and in which order: those that a chip and a name leave, and what they stand in. No Qt."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from viewer.checkpoint.nodes import Key, OtherKey
-from viewer.compare.comparison import Comparison
-from viewer.compare.results import Rows, Status
-from viewer.gui.tree.filter import FilterSpec, Shape
+from viewer.compare.results import Status
+from viewer.gui.compare.cells import Column
+from viewer.gui.compare.rollups import UNKNOWN, RollUps
+from viewer.gui.compare.table import GROUP, WHOLE, CompareTable
+from viewer.gui.tree.filter import FilterSpec
+from viewer.task import Progress, Task
 
-NO_ROWS: Shape = Shape((0,), (-1,), (0,), (0,))
+SORTED_BY: Final = (Column.VERDICT, Column.MAX_ABS, Column.REL_NORM, Column.SHARE)
+"""Columns by which siblings can be sorted, the largest first."""
+
+_SLICE: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Entries as the view sees them. Index = position; position 0 is the invisible entry 0.
+
+    Attributes
+    ----------
+    entries
+        The entry at each position.
+    positions
+        The position of each entry of the table; -1 where it is not shown.
+    n_matches
+        How many entries match by themselves; None where nothing is filtered.
+    """
+
+    entries: Sequence[int]
+    positions: Sequence[int]
+    parent: Sequence[int]
+    first_child: Sequence[int]
+    n_children: Sequence[int]
+    n_matches: int | None = None
+
+    def position_of(self, entry: int) -> int | None:
+        """Where an entry stands; None where it is not shown."""
+        position = self.positions[entry] if 0 <= entry < len(self.positions) else -1
+        return position if position >= 0 else None
+
+    def children(self, position: int) -> range:
+        first = self.first_child[position]
+        return range(first, first + self.n_children[position])
+
+
+NOTHING_SHOWN: Final = Shown((0,), (0,), (-1,), (0,), (0,))
 """The root alone, which is never seen."""
 
 
-def label_of(key: Key) -> str:
-    """A key as a row's name: "fc.weight", "[3]"."""
-    if isinstance(key, OtherKey):
-        return key.text
-    return f"[{key}]" if isinstance(key, int) else key
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants to see.
+
+    Attributes
+    ----------
+    statuses
+        Verdicts; None for all.
+    spec
+        Names.
+    by
+        The column to sort siblings by, the largest first; None for natural order.
+    """
+
+    statuses: frozenset[Status] | None = None
+    spec: FilterSpec = FilterSpec()  # noqa: RUF009  # frozen
+    by: Column | None = None
+
+    @property
+    def filters(self) -> bool:
+        return self.statuses is not None or not self.spec.is_empty
 
 
-def row_texts(rows: Rows) -> list[str]:
-    """What the name filter looks into, by row: the path as it is read on screen, in lower case."""
-    texts = [""] * len(rows)
-    for row in range(1, len(rows)):
-        label = label_of(rows.key[row]).lower()
-        above = texts[rows.parent[row]]
-        texts[row] = f"{above}/{label}" if above else label
+def texts_task(table: CompareTable) -> Task[list[str]]:
+    """What the name filter looks into, by entry: the path as it is read on screen, in lower case."""
+    texts = [""] * len(table)
+    for entry in range(WHOLE + 1, len(table)):
+        parent = table.parent[entry]
+        above, label = texts[parent], table.label[entry].lower()
+        joint = "" if not above or label.startswith("[") else "." if table.row[parent] == GROUP else "/"
+        texts[entry] = f"{above}{joint}{label}"
+        if entry % _SLICE == 0:
+            yield Progress(entry, len(table), "rows")
     return texts
 
 
-def shape_of(comparison: Comparison, statuses: frozenset[Status] | None, spec: FilterSpec, texts: list[str]) -> Shape:
-    """The rows that have one of the statuses and the name looked for, with all rows above them.
+def shown_task(table: CompareTable, rollups: RollUps, wanted: Wanted, texts: Sequence[str]) -> Task[Shown]:
+    """The entries that have one of the statuses and the name looked for, with all that they stand in.
 
-    A row without a verdict of its own (a folder) matches by its name only where every status is wanted.
+    An entry without a verdict of its own matches by its name only where every status is wanted.
     """
-    rows = comparison.rows
-    if statuses is None and spec.is_empty:
-        return Shape(range(len(rows)), rows.parent, rows.first_child, rows.n_children)
-    keep = bytearray(len(rows))
-    matches = 0
-    for row in range(len(rows) - 1, 0, -1):
-        if statuses is not None and not (rows.counted[row] and rows.status[row] in statuses):
-            wanted = False
+    if not wanted.filters and wanted.by is None:
+        whole = range(len(table))
+        return Shown(whole, whole, table.parent, table.first_child, table.n_children)
+    keep, matches = bytearray(b"\1" * len(table)), None
+    if wanted.filters:
+        keep, matches = yield from _kept_task(table, wanted, texts)
+    entries, positions = array("q", [0]), array("q", [-1]) * len(table)
+    positions[0] = 0
+    parent, first_child, n_children = array("q", [-1]), array("q"), array("q")
+    position = 0
+    while position < len(entries):
+        entry = entries[position]
+        inside: Sequence[int] = table.children(entry)
+        if wanted.filters:
+            inside = [child for child in inside if keep[child]]
+        if wanted.by is not None:
+            inside = _sorted(inside, rollups, wanted.by)
+        first_child.append(len(entries) if inside else 0)
+        n_children.append(len(inside))
+        for place, child in enumerate(inside, len(entries)):
+            positions[child] = place
+        entries.extend(inside)
+        parent.extend([position] * len(inside))
+        position += 1
+        if position % _SLICE == 0:
+            yield Progress(position, len(table), "rows")
+    return Shown(entries, positions, parent, first_child, n_children, matches)
+
+
+def _kept_task(table: CompareTable, wanted: Wanted, texts: Sequence[str]) -> Task[tuple[bytearray, int]]:
+    rows, statuses, spec = table.comparison.rows, wanted.statuses, wanted.spec
+    keep, matches = bytearray(len(table)), 0
+    for entry in range(len(table) - 1, 0, -1):
+        row = table.row[entry]
+        if statuses is not None and not (row != GROUP and rows.counted[row] and rows.status[row] in statuses):
+            matched = False
         else:
-            wanted = _named(spec, texts[row])
-        matches += wanted
-        if wanted or keep[row]:
-            keep[row] = 1
-            keep[rows.parent[row]] = 1
-    keep[0] = 1
-    return _compressed(rows, keep, matches)
-
-
-def first_expanded(shape: Shape, at_most: int) -> list[int]:
-    """Positions to open at the start: level by level, as long as no more than so many rows appear."""
-    opened: list[int] = []
-    level, visible = [0], 0
-    while level:
-        visible += sum(shape.n_children[position] for position in level)
-        if visible > at_most:
-            break
-        opened += level
-        level = [
-            child
-            for position in level
-            for child in range(shape.first_child[position], shape.first_child[position] + shape.n_children[position])
-            if shape.n_children[child]
-        ]
-    return opened[1:]
-
-
-def tree_order(shape: Shape) -> Iterator[int]:
-    """The rows of a shape from top to bottom, as if all were open."""
-    stack = [0]
-    while stack:
-        position = stack.pop()
-        yield shape.rows[position]
-        first = shape.first_child[position]
-        stack.extend(range(first + shape.n_children[position] - 1, first - 1, -1))
+            matched = _named(spec, texts[entry]) and not (entry == WHOLE and statuses is None)
+        matches += matched
+        if matched or keep[entry]:
+            keep[entry] = 1
+            keep[table.parent[entry]] = 1
+        if entry % _SLICE == 0:
+            yield Progress(len(table) - entry, len(table), "rows")
+    return keep, matches
 
 
 def _named(spec: FilterSpec, text: str) -> bool:
@@ -88,17 +149,49 @@ def _named(spec: FilterSpec, text: str) -> bool:
     return all(word in text for word in spec.words)
 
 
-def _compressed(rows: Rows, keep: bytearray, matches: int) -> Shape:
-    kept = array("q", (row for row in range(len(rows)) if keep[row]))
-    position_of = dict(zip(kept, range(len(kept)), strict=True))
-    parent = array("q", bytes(8 * len(kept)))
-    first_child = array("q", bytes(8 * len(kept)))
-    n_children = array("q", bytes(8 * len(kept)))
-    parent[0] = -1
-    for position in range(1, len(kept)):
-        above = position_of[rows.parent[kept[position]]]
-        parent[position] = above
-        if not n_children[above]:
-            first_child[above] = position
-        n_children[above] += 1
-    return Shape(kept, parent, first_child, n_children, matches)
+def _sorted(entries: Sequence[int], rollups: RollUps, by: Column) -> list[int]:
+    """Siblings with the largest first; those of which nothing is known come last. Equal ones keep their order."""
+
+    def size(entry: int) -> float:
+        at = rollups.place(entry)
+        if entry == WHOLE:
+            return float("inf")  # stays on top
+        if by == Column.VERDICT:
+            return float(rollups.worst(entry))
+        if by == Column.MAX_ABS:
+            largest = rollups.max_abs[at]
+            return UNKNOWN if largest is None else _as_float(largest)
+        if by == Column.REL_NORM:
+            return rollups.max_rel[at]
+        return rollups.differ[at] / rollups.compared[at] if rollups.compared[at] else UNKNOWN
+
+    return sorted(entries, key=size, reverse=True)
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
+
+
+def first_expanded(shown: Shown, at_most: int) -> list[int]:
+    """Positions to open at the start: level by level, as long as no more than so many rows appear."""
+    opened: list[int] = []
+    level, visible = [0], 0
+    while level:
+        visible += sum(shown.n_children[position] for position in level)
+        if visible > at_most:
+            break
+        opened += level
+        level = [child for position in level for child in shown.children(position) if shown.n_children[child]]
+    return opened[1:]
+
+
+def tree_order(shown: Shown) -> Iterator[int]:
+    """The entries from top to bottom, as if all were open."""
+    stack = [0]
+    while stack:
+        position = stack.pop()
+        yield shown.entries[position]
+        stack.extend(reversed(shown.children(position)))

@@ -66,7 +66,7 @@ CHIPS: Final = (
     Chip("Only left", "What the right file does not have", frozenset({Status.REMOVED})),
     Chip("Only right", "What the left file does not have", frozenset({Status.ADDED})),
     Chip(
-        "Type or shape",
+        "dtype/shape",
         "Another dtype, shape or kind of thing",
         frozenset({Status.DTYPE, Status.SHAPE, Status.KIND}),
     ),
@@ -80,22 +80,30 @@ def chip_count(chip: Chip, totals: tuple[int, ...]) -> int:
     )
 
 
-def shown_status(comparison: Comparison, row: int) -> Status:
-    """The row's own verdict, or the one that matters most of what is inside it."""
-    return comparison.worst_below(row) if comparison.rows.n_children[row] else comparison.status(row)
-
-
 def verdict_text(comparison: Comparison, row: int) -> str:
-    """Glyph and words: "≠ changed", "≠ 12 changed · 1 only left", "… not compared yet (same checksum)"."""
-    status = shown_status(comparison, row)
-    counts = comparison.counts_below(row)
-    if comparison.rows.n_children[row] and sum(counts) > counts[status]:
+    """Glyph and words of a row itself: "≠ changed", "… not compared yet (same checksum)"."""
+    status = comparison.status(row)
+    return f"{GLYPHS[status]} {_own_words(comparison, row, status)}"
+
+
+def summed_text(worst: Status, counts: tuple[int, ...], alone: str) -> str:
+    """Glyph and words of what is inside: "≠ 12 changed · 1 only left".
+
+    Parameters
+    ----------
+    alone
+        What is said where only one row is counted; "" for the words of `worst`.
+    """
+    total = sum(counts)
+    if total <= 1:
+        return alone or f"{GLYPHS[worst]} {WORDS[worst]}"
+    if total > counts[worst]:
         words = _summed(counts)
-    elif comparison.rows.n_children[row] and counts[status] > 1 and status != Status.IDENTICAL:
-        words = f"{format_count(counts[status])} {WORDS[status]}"
+    elif worst == Status.IDENTICAL:
+        words = WORDS[worst]
     else:
-        words = _own_words(comparison, row, status)
-    return f"{GLYPHS[status]} {words}"
+        words = f"{format_count(counts[worst])} {WORDS[worst]}"
+    return f"{GLYPHS[worst]} {words}"
 
 
 def _own_words(comparison: Comparison, row: int, status: Status) -> str:

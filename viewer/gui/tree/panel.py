@@ -313,10 +313,12 @@ class TreePanel(QWidget):
         menu.addAction("Copy name", self.copy_name)
         menu.addAction("Copy path", self.copy_path).setEnabled(is_node)
         menu.addAction("Copy Python expression", self.copy_expression).setEnabled(is_node)
-        export = self.window().findChild(QAction, "export_this")
-        if is_node and export is not None:
+        wanted = ["export_this", "compare_this"] if is_node else []
+        wanted += ["compare_selected"] if len(self.view.chosen_rows()) == 2 else []
+        actions = [action for name in wanted if (action := self.window().findChild(QAction, name)) is not None]
+        if actions:
             menu.addSeparator()
-            menu.addAction(export)
+            menu.addActions(actions)
         if table.kind(row) == Kind.LINK:
             menu.addSeparator()
             menu.addAction("Go to what it links to", self.view.follow_current_link)
