@@ -42,7 +42,7 @@ def test_that_folders_this_process_imports_from_come_after_the_engines_own(
     command = engine_command()
     at = command.index("-c") + 1
     command[at] = command[at].replace(
-        "from viewer.engine.server import main\nmain()",
+        "import_module(name).main()",
         "import json, only_here, viewer; print(json.dumps([sys.path, viewer.__file__]))",
     )
     done = subprocess.run(command, capture_output=True, text=True, check=True)

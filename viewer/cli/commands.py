@@ -51,6 +51,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("digest", "viewer.cli.digest", "print the name of a content: the SHA-256 of its canonical form"),
     Command("verify", "viewer.cli.verify", "read all of a file: is it whole, and is it canonical"),
     Command("explain", "viewer.cli.explain", "say why two files differ in bytes, and whether their content does"),
+    Command("roundtrip", "viewer.cli.roundtrip", "save and reload in each way that people use: what survives?"),
     Command("optimizer", "viewer.cli.optimizer", "print the optimizers by parameter name: groups, steps and moments"),
     Command("check", "viewer.cli.check", "look for what goes wrong when training goes on from a checkpoint"),
 )

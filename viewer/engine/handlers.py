@@ -17,6 +17,7 @@ from viewer.engine.protocol import (
     Summarise,
     WarmUp,
 )
+from viewer.engine.roundtrip_handlers import ROUNDTRIP_HANDLERS
 from viewer.engine.values_handlers import VALUES_HANDLERS
 from viewer.errors import ViewerError
 from viewer.task import Progress, Task
@@ -70,6 +71,7 @@ HANDLERS: Final[Mapping[type[Request], Handler]] = {
     WarmUp: warm_up,
     Ping: ping,
     **EXPORT_HANDLERS,
+    **ROUNDTRIP_HANDLERS,
 }
 
 

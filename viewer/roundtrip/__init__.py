@@ -1,0 +1,1 @@
+"""Does it survive? Tensors saved and reloaded in each way that people use, and what changed."""
