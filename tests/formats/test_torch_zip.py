@@ -310,5 +310,5 @@ def test_that_what_an_interrupted_save_leaves_is_named(tmp_path: Path) -> None:
     path = tmp_path / "half.pth"
     with pytest.raises(TypeError):
         torch.save({"w": torch.ones(2), "module": struct}, path)  # modules cannot be pickled
-    with pytest.raises(NotACheckpoint, match="an interrupted torch.save leaves behind"):
+    with pytest.raises(NotACheckpoint, match=r"an interrupted torch\.save leaves behind"):
         open_checkpoint(path)
