@@ -215,6 +215,7 @@ class DocumentPage(QWidget):
         self._is_filled = False
         tree.node_changed.connect(self._show_node)
         tree.group_changed.connect(self._show_group)
+        tree.several_chosen.connect(self._show_several)
         tree.values.scan_asked.connect(self.scan_values)
         tree.values.columns_came.connect(self._make_room)
         tree.values.set_store(self.scan)
@@ -283,6 +284,12 @@ class DocumentPage(QWidget):
     def _show_group(self, name: str, nodes: list[int]) -> None:
         if self.details is not None and self._is_filled:
             self.details.show_group(name, nodes)
+
+    @Slot(object)
+    def _show_several(self, nodes: list[int]) -> None:
+        if self.details is not None and self._is_filled:
+            self.tensor_chosen.emit()
+            self.details.show_several(nodes)
 
     @Slot()
     def _list_problems(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -41,7 +41,9 @@ class HoverTip(QWidget):
         metrics = QFontMetrics(self.font())
         lines = text.split("\n")
         width = max(metrics.horizontalAdvance(line) for line in lines) + 2 * _PADDING
-        self.resize(width, metrics.lineSpacing() * len(lines) + 2 * _PADDING)
+        # Measured as it is drawn: many times the rounded line spacing may be less.
+        height = metrics.boundingRect(QRect(0, 0, width, 10_000), Qt.AlignmentFlag.AlignLeft, text).height()
+        self.resize(width, height + 2 * _PADDING)
         left = x + _DISTANCE
         if left + width > parent.width():
             left = max(0, x - _DISTANCE - width)

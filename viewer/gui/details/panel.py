@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QTabBar, QVBoxLayout, QWidget
@@ -19,11 +19,16 @@ from viewer.gui.details.storage import StoragePage
 from viewer.gui.details.summaries import SummaryStore
 from viewer.gui.details.tabs import LazyPages, TabSpec, TabTools
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
+
+if TYPE_CHECKING:
+    from viewer.gui.details.overlay import OverlayPage
 
 OVERVIEW: Final = "Overview"
 DISTRIBUTION: Final = "Distribution"
 STORAGE: Final = "Storage"
+TOGETHER: Final = "Together"
 _OWN_TITLES: Final = {Kind.SCALAR: "Value", Kind.TEXT: "Text"}
 
 
@@ -49,6 +54,8 @@ class DetailsPanel(QWidget):
         self._chosen = {True: DISTRIBUTION, False: ""}  # for tensors and for other nodes
         self._bridge = bridge
         self._store = SummaryStore(bridge, self)
+        self._device = "cpu"
+        self._several: OverlayPage | None = None
 
         self.setProperty("role", "panel")
         self.tabs = QTabBar(self)
@@ -170,8 +177,34 @@ class DetailsPanel(QWidget):
         self.overview.show_group(self._checkpoint, name, nodes)
         self._show_tabs([OVERVIEW])
 
+    def show_several(self, nodes: Sequence[int]) -> None:
+        """Show the tensors among several nodes together; a single one by itself."""
+        checkpoint = self._checkpoint
+        tensors = [] if checkpoint is None else [n for n in nodes if checkpoint.nodes.kind[n] == Kind.TENSOR]
+        if checkpoint is None or len(tensors) < 2:
+            if tensors:
+                self.show_node(tensors[0])
+            return
+        if self._several is None:
+            from viewer.gui.details.overlay import OverlayPage
+
+            self._several = OverlayPage(self._bridge, self._theme, self)
+            self._several.set_device(self._device)
+            self._several.node_requested.connect(self.node_requested)
+            self._pages[TOGETHER] = self._several
+            self._stack.addWidget(self._several)
+        self._node = None
+        self._leave_tensor()
+        self.header.show_path(f"{format_count(len(tensors))} tensors", copyable=False)
+        self.header.show_facts("histograms over one another, statistics side by side")
+        self._several.show_tensors(self._document, checkpoint, tensors, len(nodes))
+        self._show_tabs([TOGETHER])
+
     def set_device(self, name: str) -> None:
         """Compute on another device from now on."""
+        self._device = name
+        if self._several is not None:
+            self._several.set_device(name)
         self.distribution.set_device(name)
         self._lazy.set_device(name)
 
@@ -262,6 +295,8 @@ class DetailsPanel(QWidget):
         if page is not None and (widget := self.page(page)) is not None:
             self._stack.setCurrentWidget(widget)
         self.distribution.set_active(page == DISTRIBUTION)
+        if self._several is not None and page != TOGETHER:
+            self._several.clear()
         if page == STORAGE:
             self.storage.seek_sharing()
 
