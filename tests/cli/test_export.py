@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -128,3 +130,28 @@ def test_that_explain_ends_in_a_verdict_and_its_exit_code(capsys: pytest.Capture
     torch.save({**content, "n": 2}, source.with_name("changed.pt"))
     changed = lines(run_main(capsys, "explain", source, source.with_name("changed.pt")), 1)
     assert changed[-1].startswith("verdict: the contents differ")
+
+
+def test_that_verify_and_explain_print_json(capsys: pytest.CaptureFixture[str], source: Path) -> None:
+    target = source.with_name("out.pth")
+    lines(run_main(capsys, "export", source, target))
+    report = json.loads(run_main(capsys, "verify", target, "--json").out)
+    assert report["sound"] is report["canonical"] is True
+    assert report["sha256"] == report["content_sha256"] == sha256(target)
+    assert report["checksums_right"] == report["records"] == 6
+    assert report["faults"] == report["deviations"] == []
+    found = json.loads(run_main(capsys, "explain", source, target, "--json").out)
+    assert (found["same_bytes"], found["same_content"]) == (False, True)
+    assert found["content_sha256_a"] == sha256(target)
+    for side in "ab":
+        counted = sum(reason[f"{side}_nbytes"] for reason in found["reasons"])
+        assert found[f"equal_{side}"] + counted + found[f"unexplained_{side}"] == found[f"nbytes_{side}"]
+
+
+def test_that_a_fault_stands_in_json_with_its_tensor(capsys: pytest.CaptureFixture[str], source: Path) -> None:
+    data = bytearray(source.read_bytes())
+    data[data.index(np.arange(6, dtype=np.float32).tobytes()) + 1] ^= 1
+    source.write_bytes(data)
+    ran = run_main(capsys, "verify", source, "--json")
+    (fault,) = json.loads("\n".join(lines(ran, 1)))["faults"]
+    assert (fault["kind"], fault["path"]) == ("checksum", "w")

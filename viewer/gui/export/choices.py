@@ -23,7 +23,20 @@ OBJECT_WORDS: Final[tuple[tuple[str, Objects, str], ...]] = (
     ("Keep the class", "keep", "The class is named again, not imported; loads with weights_only=False only then"),
 )
 _MOST_MODELS: Final = 6
-_SUFFIXES: Final = {".pth", ".pt", ".ckpt", ".bin", ".th", ".tar", ".safetensors", ".json", ".gz", ".xz", ".bz2"}
+_SUFFIXES: Final = {
+    ".pth",
+    ".pt",
+    ".ckpt",
+    ".bin",
+    ".th",
+    ".tar",
+    ".safetensors",
+    ".json",
+    ".index",
+    ".gz",
+    ".xz",
+    ".bz2",
+}
 _LONGEST_PART: Final = 60
 
 TargetState: TypeAlias = Literal["new", "there", "source"]

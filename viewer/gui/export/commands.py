@@ -151,5 +151,4 @@ def export_handlers(
 
 def _show(dialog: QDialog) -> None:
     dialog.show()
-    dialog.raise_()
     dialog.activateWindow()

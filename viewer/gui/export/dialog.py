@@ -224,7 +224,6 @@ class ExportDialog(JobDialog):
         self._stack.setCurrentWidget(self.written)
         self.go.setText("Export again…")
         self.go.setEnabled(True)
-        self.raise_()
 
     def _not_written(self, error: ViewerError) -> None:
         told = "Cancelled. Nothing was written." if isinstance(error, Cancelled) else str(error)
