@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui.details.handmade import DOCUMENT, AnsweringClient, HandClient, bridge_to
 from viewer.checkpoint.document import Checkpoint
 from viewer.gui.details.panel import DISTRIBUTION, OVERVIEW, STORAGE, DetailsPanel
-from viewer.gui.details.slice_tabs import VALUES
+from viewer.gui.details.slice_tabs import MAP, VALUES
 from viewer.gui.theme import DARK, LIGHT, Theme
 
 ROOT = Path(__file__).parents[3]
@@ -42,7 +42,7 @@ def test_that_a_document_is_shown_as_a_whole_first(opened: DetailsPanel) -> None
     ("path", "titles"),
     [
         ("model", [OVERVIEW]),
-        ("model/mask", [OVERVIEW, DISTRIBUTION, VALUES, STORAGE]),
+        ("model/mask", [OVERVIEW, DISTRIBUTION, VALUES, MAP, STORAGE]),
         ("epoch", ["Value"]),
         ("source", ["Text"]),
         ("again", [OVERVIEW]),

@@ -12,6 +12,7 @@ from viewer.gui.details.slice_choice import SliceChoice
 from viewer.gui.details.tabs import TabPage, TabSpec, TabTools
 
 VALUES: Final = "Values"
+MAP: Final = "Map"
 
 
 def slice_tabs(owner: QObject) -> tuple[TabSpec, ...]:
@@ -23,7 +24,12 @@ def slice_tabs(owner: QObject) -> tuple[TabSpec, ...]:
 
         return ValuesPage(tools, choice, parent)
 
-    return (TabSpec(VALUES, _is_tensor, make_values),)
+    def make_map(tools: TabTools, parent: QWidget) -> TabPage:
+        from viewer.gui.details.map_page import MapPage
+
+        return MapPage(tools, choice, parent)
+
+    return TabSpec(VALUES, _is_tensor, make_values), TabSpec(MAP, _is_tensor, make_map)
 
 
 def _is_tensor(checkpoint: Checkpoint, node: int) -> bool:

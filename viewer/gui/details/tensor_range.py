@@ -21,7 +21,7 @@ class TensorRange(QObject):
     Signals
     -------
     known
-        `low` and `high` are there now, or it is known that they will not come.
+        The range is there now, or it is known that it will not come.
     """
 
     known = Signal()
@@ -39,27 +39,24 @@ class TensorRange(QObject):
         return self._summary is not None
 
     @property
-    def low(self) -> float | None:
-        """None where it is not known, or no value is finite."""
-        return (
-            None
-            if self._summary is None or self._summary.statistics.min is None
-            else float(self._summary.statistics.min)
-        )
+    def full(self) -> tuple[float, float] | None:
+        """The smallest and the largest value; None where that is not known, or none is finite."""
+        if self._summary is None or self._summary.statistics.min is None or self._summary.statistics.max is None:
+            return None
+        return float(self._summary.statistics.min), float(self._summary.statistics.max)
 
     @property
-    def high(self) -> float | None:
-        return (
-            None
-            if self._summary is None or self._summary.statistics.max is None
-            else float(self._summary.statistics.max)
-        )
+    def inner(self) -> tuple[float, float] | None:
+        """The quantiles at 1 and at 99 %; the full range where they are not known."""
+        quantiles = {} if self._summary is None else {q.fraction: q.value for q in self._summary.statistics.quantiles}
+        low, high = quantiles.get(0.01), quantiles.get(0.99)
+        return self.full if low is None or high is None else (low, high)
 
     @property
     def largest(self) -> float | None:
         """The largest magnitude."""
-        low, high = self.low, self.high
-        return None if low is None or high is None else max(abs(low), abs(high))
+        full = self.full
+        return None if full is None else max(abs(full[0]), abs(full[1]))
 
     def set_device(self, name: str) -> None:
         self._device = name
