@@ -212,6 +212,12 @@ ACTIONS: Final = (
     ),
     ActionSpec("rename_rules", "&Rename rules…", "Rewrite names before they are matched", on_comparison=True),
     ActionSpec("tolerance", "&Tolerance…", "Choose how close numbers have to be", on_comparison=True),
+    ActionSpec(
+        "explain",
+        "&Why do the bytes differ?",
+        "Account for every byte in which the two files differ",
+        on_comparison=True,
+    ),
     ActionSpec("swap_sides", "&Swap sides", "Exchange left and right of the comparison", on_comparison=True),
     ActionSpec("next_difference", "&Next difference", "Go to the next difference", ("F8",), on_comparison=True),
     ActionSpec(
@@ -236,7 +242,7 @@ MENUS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "&Compare": (
         "compare", "compare_this", "compare_selected", "-", "next_difference", "previous_difference",
-        "compare_overview", "sort_by_change", "-", "swap_sides", "rename_rules", "tolerance",
+        "compare_overview", "sort_by_change", "explain", "-", "swap_sides", "rename_rules", "tolerance",
     ),
     "&Help": ("shortcuts", "about"),
 }  # fmt: skip

@@ -45,6 +45,7 @@ def comparison_handlers(tabs: DocumentTabs, settings: Settings, parent: QWidget)
         "sort_by_change": partial(on_front, "sort_by_change"),
         "rename_rules": partial(on_front, "edit_rules"),
         "tolerance": partial(on_front, "choose_tolerance"),
+        "explain": partial(on_front, "explain"),
     }
 
 

@@ -24,6 +24,7 @@ from viewer.gui.compare.tolerance_dialog import tolerance_words
 from viewer.gui.compare.tree import CompareTree
 from viewer.gui.compare.watch import FileWatch
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.export.explain_panel import ExplainStack
 from viewer.gui.file_dialogs import OPEN_FILTERS
 from viewer.gui.format import format_count
 from viewer.gui.message_bar import Message
@@ -78,6 +79,7 @@ class ComparePage(QWidget):
         self.sentence = QLabel(self)
         self.again = QPushButton("Compare again", self)
         self.stop = QPushButton("Stop", self)
+        self.why = QPushButton("Why do the bytes differ?", self)
         self.bars = CompareBars(theme, self)
         self.tree = CompareTree(theme, display, self)
         self.details = PairPanel(bridge, theme, self)
@@ -166,8 +168,17 @@ class ComparePage(QWidget):
 
         ToleranceDialog(self._theme, self.session.options, self.comparison, self.set_options, self).open()
 
+    @Slot()
+    def explain(self) -> None:
+        """Say why the two files differ in bytes."""
+        if (documents := self.session.documents) is not None:
+            self.pages.explain(*documents)
+        else:
+            self._say_info("Both files have to be open first")
+
     def close_document(self) -> None:
         """Forget everything in the engine; the page is about to go."""
+        self.pages.release()
         self.watch.stop()
         self.tree.release()
         self.details.release()
@@ -237,6 +248,7 @@ class ComparePage(QWidget):
 
     def _ready(self, text: str) -> None:
         """Something is about to run."""
+        self.pages.release()
         self.watch.stop()
         self.again.hide()
         self.stop.show()
@@ -311,6 +323,7 @@ class ComparePage(QWidget):
         self.header.rules.clicked.connect(self.edit_rules)
         self.header.tolerance.clicked.connect(self.choose_tolerance)
         self.again.clicked.connect(self.start)
+        self.why.clicked.connect(self.explain)
         self.stop.clicked.connect(session.cancel)
         session.opened.connect(self.opened)
         session.structured.connect(self._take_structure)
@@ -335,6 +348,7 @@ class ComparePage(QWidget):
         self.sentence.setContentsMargins(12, 4, 12, 6)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.again.hide()
+        self.why.setProperty("role", "flat")
         upper = QWidget(self)
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 0, 0, 0)
@@ -342,8 +356,8 @@ class ComparePage(QWidget):
         told = QHBoxLayout()
         told.setContentsMargins(0, 0, 12, 0)
         told.addWidget(self.sentence, 1)
-        told.addWidget(self.again)
-        told.addWidget(self.stop)
+        for button in (self.again, self.stop, self.why):
+            told.addWidget(button)
         column.addWidget(self.header)
         column.addLayout(told)
         column.addWidget(self.bars)
@@ -355,9 +369,10 @@ class ComparePage(QWidget):
         splitter.addWidget(self.details)
         splitter.setStretchFactor(0, 1)
         splitter.setSizes([430, _DETAILS_HEIGHT])
+        self.pages = ExplainStack(self._bridge, self._theme, splitter, self)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(splitter)
+        whole.addWidget(self.pages)
         for widget in (self, upper):
             widget.setProperty("role", "panel")
             widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.engine.export_requests import Explain
 from viewer.errors import Cancelled, ViewerError
@@ -130,3 +130,40 @@ class ExplainPanel(QWidget):
         cancelled = isinstance(error, Cancelled)
         self.verdict.setText("Cancelled" if cancelled else "This cannot be told")
         self.told.show_words("" if cancelled else str(error))
+
+
+class ExplainStack(QStackedWidget):
+    """A comparison, and behind it the page that explains its bytes, made when it is first asked for.
+
+    Parameters
+    ----------
+    front
+        What is shown otherwise.
+    """
+
+    def __init__(self, bridge: EngineBridge, theme: Theme, front: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self.panel: ExplainPanel | None = None
+        self.addWidget(front)
+
+    def explain(self, document_a: int, document_b: int) -> None:
+        """Show why two documents differ in bytes."""
+        if self.panel is None:
+            self.panel = ExplainPanel(self._bridge, self._theme, self)
+            self.panel.closed.connect(self.show_front)
+            self.addWidget(self.panel)
+        self.setCurrentWidget(self.panel)
+        self.panel.explain(document_a, document_b)
+
+    @Slot()
+    def show_front(self) -> None:
+        """Show the comparison again."""
+        self.setCurrentIndex(0)
+
+    def release(self) -> None:
+        """The documents are about to go: cancel what runs, and show the comparison."""
+        self.show_front()
+        if self.panel is not None:
+            self.panel.release()
