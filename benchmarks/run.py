@@ -1,7 +1,7 @@
 """Run all benchmarks and write what they found: benchmarks/results/latest.json and latest.md.
 
 python -m benchmarks.run [NAME …]        structure_speed, startup_speed, statistics_speed, compare_speed, gui_gaps,
-                                         export_speed, roundtrip_speed
+                                         export_speed, roundtrip_speed, values_speed
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from benchmarks import compare_speed, export_speed, gui_gaps, roundtrip_speed, startup_speed, structure_speed
+from benchmarks import (
+    compare_speed,
+    export_speed,
+    gui_gaps,
+    roundtrip_speed,
+    startup_speed,
+    structure_speed,
+    values_speed,
+)
 from benchmarks.measuring import Figure, figure, scratch_folder, table
 
 RESULTS = Path(__file__).parent / "results"
@@ -64,6 +72,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "gui_gaps": gui_gaps.measure,
     "export_speed": export_speed.measure,
     "roundtrip_speed": roundtrip_speed.measure,
+    "values_speed": values_speed.measure,
 }
 
 
