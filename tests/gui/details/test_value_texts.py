@@ -1,24 +1,20 @@
-"""Elements as text: to read, as lines with tabs, as expressions of torch and numpy; and indexes as they are typed."""
+"""Elements as text, to read and exact; and indexes as they are typed."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from viewer import open_checkpoint
 from viewer.errors import ViewerError
-from viewer.gui.details.copy_values import as_numpy, as_torch, as_tsv
 from viewer.gui.details.go_to import parse_place, write_place
 from viewer.gui.details.value_text import NumberStyle, exact_lines
 from viewer.task import run
 from viewer.tensors.slice_block import block_task
 from viewer.tensors.slice_results import ValueBlock, default_axes, value_shape
-
-SPECIAL = [0.0, -0.0, 1.5, -2.25, math.inf, -math.inf, math.nan, 1e-7, 3e7, 0.1]
 
 
 def block_of(tensor: torch.Tensor, folder: Path) -> ValueBlock:
@@ -46,47 +42,6 @@ def block_of(tensor: torch.Tensor, folder: Path) -> ValueBlock:
 )
 def test_that_numbers_are_written_in_the_chosen_style(style: NumberStyle, value: complex, text: str) -> None:
     assert style.write(value) == text
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128),
-        *(torch.bool, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64),
-    ],
-)
-def test_that_a_torch_expression_gives_the_same_bits(dtype: torch.dtype, tmp_path: Path) -> None:
-    numbers = torch.tensor(SPECIAL, dtype=torch.float64)
-    whole = not (dtype.is_floating_point or dtype.is_complex)
-    tensor = (torch.arange(10) if whole else numbers).to(dtype).reshape(5, 2)
-    text = as_torch(block_of(tensor, tmp_path))
-    again = eval(text, {"torch": torch})
-    assert again.dtype == dtype
-    if dtype.is_complex:
-        again, tensor = torch.view_as_real(again), torch.view_as_real(tensor)
-    assert torch.equal(again.isnan(), tensor.isnan())
-    assert torch.equal(again.nan_to_num(7.0), tensor.nan_to_num(7.0))
-    if dtype.is_floating_point:
-        assert torch.equal(again.signbit() & ~again.isnan(), tensor.signbit() & ~tensor.isnan())
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float8_e4m3fn])
-def test_that_a_numpy_expression_gives_the_same_values(dtype: torch.dtype, tmp_path: Path) -> None:
-    tensor = torch.arange(12).reshape(3, 4).to(dtype)
-    again = eval(as_numpy(block_of(tensor, tmp_path)), {"np": np})
-    assert again.tolist() == tensor.to(torch.float64).tolist()
-
-
-def test_that_a_row_a_column_and_one_value_have_fewer_brackets(tmp_path: Path) -> None:
-    assert as_torch(block_of(torch.tensor([1, 2]), tmp_path)) == "torch.tensor([1, 2], dtype=torch.int64)"
-    assert as_torch(block_of(torch.tensor([[1, 2]]), tmp_path)) == "torch.tensor([1, 2], dtype=torch.int64)"
-    assert as_torch(block_of(torch.tensor(0.5), tmp_path)) == "torch.tensor(0.5, dtype=torch.float32)"
-
-
-def test_that_lines_with_tabs_hold_exact_values(tmp_path: Path) -> None:
-    tensor = torch.tensor([[0.1, 0.2], [0.3, -4.0]])
-    lines = as_tsv(block_of(tensor, tmp_path)).splitlines()
-    assert [[float(cell) for cell in line.split("\t")] for line in lines] == tensor.to(torch.float64).tolist()
 
 
 def test_that_one_element_tells_index_value_hexadecimal_form_and_bits(tmp_path: Path) -> None:

@@ -195,8 +195,8 @@ def test_that_rows_beyond_what_a_table_can_hold_are_gone_to(page: ValuesPage, st
     ("kind", "copied"),
     [
         ("tsv", "1.0\t2.0\n4.0\t5.0\n"),
-        ("torch", "torch.tensor([[1.0, 2.0],\n              [4.0, 5.0]], dtype=torch.bfloat16)"),
-        ("numpy", "np.array([[1.0, 2.0],\n          [4.0, 5.0]], dtype=np.float32)"),
+        ("torch", "torch.tensor([[1.0, 2.0], [4.0, 5.0]], dtype=torch.bfloat16)"),
+        ("numpy", "numpy.array([[1.0, 2.0], [4.0, 5.0]], dtype=numpy.float32)"),
     ],
 )
 def test_that_the_selection_is_copied(page: ValuesPage, stage: Stage, qtbot: QtBot, kind: str, copied: str) -> None:

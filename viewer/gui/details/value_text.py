@@ -1,4 +1,4 @@
-"""How single elements are written in the table of values: for reading, exactly, and as Python. No Qt, no numpy."""
+"""How single elements are written in the table of values: for reading, and exactly. No Qt, no numpy."""
 
 from __future__ import annotations
 
@@ -75,14 +75,3 @@ def exact_lines(block: ValueBlock, row: int, column: int) -> list[str]:
         lines.append(f"stored integer {stored}")
     lines.append(f"bits {block.hex(row, column)} ({block.dtype})")
     return lines
-
-
-def python_literal(value: Scalar) -> str:
-    """The value as Python reads it back, without imports: float('nan') where repr would be a name."""
-    if isinstance(value, bool | int):
-        return repr(value)
-    if isinstance(value, complex):
-        if math.isfinite(value.real) and math.isfinite(value.imag):
-            return repr(value)
-        return f"complex({python_literal(value.real)}, {python_literal(value.imag)})"
-    return repr(value) if math.isfinite(value) else f"float('{value!r}')"

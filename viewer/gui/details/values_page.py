@@ -13,7 +13,6 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorRef
 from viewer.engine.values_requests import ReadSlice
 from viewer.errors import Cancelled, ViewerError
-from viewer.gui.details.copy_values import MOST_COPIED, as_numpy, as_torch, as_tsv
 from viewer.gui.details.elided_label import ElidedLabel
 from viewer.gui.details.facts import tensor_problem
 from viewer.gui.details.go_to import parse_place
@@ -32,11 +31,13 @@ from viewer.gui.details.value_text import exact_lines
 from viewer.gui.details.window_strip import WindowStrip
 from viewer.gui.details.wording import empty_sentence
 from viewer.gui.format import format_count
+from viewer.report.values_text import numpy_expression, torch_expression, values_tsv
 from viewer.tensors.slice_results import ValueBlock, value_shape
 
 _PATIENCE_MS: Final = 60
 """After a step the numbers before stay for so long: most answers come sooner, and "…" would only flicker."""
-_WRITERS: Final = {"tsv": as_tsv, "torch": as_torch, "numpy": as_numpy}
+_MOST_COPIED: Final = 50_000
+"""Values that are copied at once: writing them takes a twentieth of a second."""
 
 
 class ValuesPage(QWidget):
@@ -294,8 +295,8 @@ class ValuesPage(QWidget):
         rows, columns = self.grid.selected_part()
         if self._tensor is None or rows.start < 0 or not rows or not columns:
             return
-        if len(rows) * len(columns) > MOST_COPIED:
-            selected, most = format_count(len(rows) * len(columns)), format_count(MOST_COPIED)
+        if len(rows) * len(columns) > _MOST_COPIED:
+            selected, most = format_count(len(rows) * len(columns)), format_count(_MOST_COPIED)
             self.about.set_text(f"⚠ {selected} values are selected; at most {most} are copied at once")
             return
         request = ReadSlice(
@@ -310,7 +311,11 @@ class ValuesPage(QWidget):
         self._copies.ask(request, partial(self._put, kind), self._copy_failed)
 
     def _put(self, kind: str, block: ValueBlock) -> None:
-        QGuiApplication.clipboard().setText(_WRITERS[kind](block))
+        if kind == "tsv":
+            text = "".join(values_tsv(block))
+        else:
+            text = torch_expression(block) if kind == "torch" else numpy_expression(block)
+        QGuiApplication.clipboard().setText(text)
         count = block.n_rows * block.n_columns
         self.about.set_text(f"copied {'1 value' if count == 1 else f'{format_count(count)} values'}")
 
