@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from viewer.formats.pickle.standins import Record
+
+if TYPE_CHECKING:
+    from viewer.formats.pickle.session import PickleSession
 
 _TORCH_NAMES: Final = {
     "b1": "bool", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64",
@@ -30,8 +33,8 @@ UNITS: Final = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs",
 _TIME: Final = re.compile(r"([Mm]8)\[(\d{0,9})([A-Za-z]{1,2})\]")
 _DIMS: Final = 64
 _FIELDS: Final = 64
-_FIELD_NCHARS: Final = 120
-_TEXT_NCHARS: Final = 400
+_FIELD_NCHARS: Final = 60
+_TEXT_NCHARS: Final = 120
 
 
 class DtypeRecord(Record):
@@ -53,9 +56,12 @@ class DtypeRecord(Record):
         Of dates and durations: "D", "ns" … ("" for durations without one), and how many make one step.
     """
 
-    __slots__ = ("base", "big_endian", "code", "extents", "fields", "itemsize", "members", "multiple", "unit")
+    __slots__ = (
+        "_session", "base", "big_endian", "code", "extents", "fields", "itemsize", "members", "multiple", "unit",
+    )  # fmt: skip
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, session: PickleSession | None = None) -> None:
+        self._session = session
         self.big_endian = code[:1] == ">"
         self.code = code.lstrip("<>=|")
         self.fields = ""
@@ -79,14 +85,7 @@ class DtypeRecord(Record):
         if len(state) > 5 and type(state[5]) is int and 0 < state[5] < 1 << 31 and self.code[:1] in {"V", "S", "U"}:
             self.itemsize = state[5]
         if type(names) is tuple and type(fields) is dict and 0 < len(names) <= _FIELDS:
-            members = []
-            for name in names:
-                field = fields.get(name) if type(name) is str else None
-                if type(field) is not tuple or len(field) < 2 or not isinstance(field[0], DtypeRecord):
-                    self.fields = "fields that cannot be read"
-                    return
-                members.append((str(name), field[0], field[1] if type(field[1]) is int else -1))
-            self.set_members(members)
+            self._set_fields(names, fields)
         elif type(subarray) is tuple and len(subarray) == 2 and isinstance(subarray[0], DtypeRecord):
             extents = (subarray[1],) if type(subarray[1]) is int else subarray[1]
             if type(extents) is tuple and len(extents) <= _DIMS and all(_is_extent(extent) for extent in extents):
@@ -95,6 +94,26 @@ class DtypeRecord(Record):
                 self.fields = "a subarray of a shape that cannot be"
         elif len(state) > 8 and type(state[8]) is tuple and len(state[8]) == 2 and self.code in _NAMES_OF_TIME:
             self._set_time(state[8][1])
+
+    def _set_fields(self, names: tuple[object, ...], fields: dict[object, object]) -> None:
+        """Read the fields: once, however many dtypes of a pickle are given the same ones."""
+
+        def read() -> object:
+            members = []
+            for name in names:
+                field = fields.get(name) if type(name) is str else None
+                if type(field) is not tuple or len(field) < 2 or not isinstance(field[0], DtypeRecord):
+                    return None
+                members.append((str(name), field[0], field[1] if type(field[1]) is int else -1))
+            made = DtypeRecord("V")
+            made.set_members(members)
+            return made, names
+
+        found = read() if self._session is None else self._session.once("dtype fields", fields, read)
+        if isinstance(found, tuple) and found[1] is names:
+            self.members, self.fields = found[0].members, found[0].fields
+        else:
+            self.fields = "fields that cannot be read"
 
     def set_members(self, members: list[tuple[str, DtypeRecord, int]]) -> None:
         """Take on fields: name, dtype and byte offset of each."""

@@ -87,10 +87,10 @@ class ArrayRecord(Record):
         values = ArrayRecord(self._session, "numpy.ndarray")
         values.fill(shape, dtype, fortran=fortran, data=data)
         masked = ArrayRecord(self._session, "numpy.ndarray")
-        masked.fill(shape, _mask_dtype(dtype), fortran=fortran, data=mask)
+        masked.fill(shape, _mask_dtype(self._session, dtype), fortran=fortran, data=mask)
         sizes = _shape(shape)
         if sizes is not None and isinstance(dtype, DtypeRecord):
-            self.note = f"{dtype.text}, {_size_text(sizes)}"
+            self.note = _note(dtype, sizes)
         self.parts = {"data": values, "mask": masked, "fill_value": fill_value}
 
     def fill(self, shape: object, dtype: object, *, fortran: bool, data: object) -> None:
@@ -108,7 +108,7 @@ class ArrayRecord(Record):
         try:
             raw = original_bytes(self._session, data)
         except TypeError:
-            self.note = f"{dtype.text}, {_size_text(sizes)}"
+            self.note = _note(dtype, sizes)
             # Objects are listed in logical order whatever the order in memory.
             self.parts = {"items": data} if type(data) is list else {"data": data}
             if type(data) is not list:
@@ -145,12 +145,14 @@ class ArrayRecord(Record):
             count = numel_of(dtype.extents)
             shape, stride = (*shape, *dtype.extents), (*(step * count for step in stride), *inner)
             dtype = dtype.base
-        if dtype.torch_name:
+        if dtype.torch_name and numel_of(shape) < 1 << 62:
             self._take_numbers(dtype, shape, stride, raw)
             return
-        self.note = f"{dtype.text}, {_size_text(shape)}"
+        self.note = _note(dtype, shape)
         self.parts = None
-        if dtype.members:
+        if numel_of(shape) >= 1 << 62:
+            self.note += ", which cannot be"
+        elif dtype.members:
             self.parts = self._fields(dtype, shape, stride, raw, depth)
         elif dtype.base is None:
             self.parts = self._items(dtype, shape, stride, raw)
@@ -213,18 +215,18 @@ class ArrayRecord(Record):
         if width == 0 or count * width > min(len(raw), _TEXT_NBYTES):
             return None
         is_slow = dtype.code[:1] in {"f", "c"}
-        if not session.may_decode(count * (_SLOW if is_slow else 1)):
+        if not session.may_decode(count * (_SLOW if is_slow else 1) + count * width // _GATHERED_AT_ONCE):
             return None
         read = element_reader(dtype, raw)
         if read is None:
             return None
-        order = range(count) if stride == contiguous_stride(shape) else _positions(shape, stride)
+        order = range(count) if not count or stride == contiguous_stride(shape) else _positions(shape, stride)
         items = [read(raw[at * width : (at + 1) * width]) for at in order]
         return {"items": items}
 
 
-def _size_text(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape)) or "scalar"
+def _note(dtype: DtypeRecord, shape: tuple[int, ...]) -> str:
+    return f"{dtype.text}, {'×'.join(map(str, shape)) or 'scalar'}"
 
 
 def _shape(shape: object) -> tuple[int, ...] | None:
@@ -283,10 +285,10 @@ def _element(session: PickleSession, dtype: DtypeRecord, raw: bytes) -> object:
     return ScalarStandIn("numpy.void" if dtype.code[:1] == "V" else "numpy.bytes_", "", value)
 
 
-def _mask_dtype(dtype: object) -> DtypeRecord:
+def _mask_dtype(session: PickleSession, dtype: object) -> DtypeRecord:
     """The dtype of a mask: a bool for each value, or for each field of it (numpy/ma/core.py:make_mask_descr)."""
     made = DtypeRecord("b1")
-    if isinstance(dtype, DtypeRecord) and dtype.members:
+    if isinstance(dtype, DtypeRecord) and dtype.members and session.may_decode(10 * len(dtype.members)):
         made = DtypeRecord(f"V{len(dtype.members)}")
         plain = all(not kind.members and kind.base is None for _, kind, _ in dtype.members)
         if plain:
@@ -294,13 +296,13 @@ def _mask_dtype(dtype: object) -> DtypeRecord:
     return made
 
 
-def _dtype(_session: PickleSession) -> Callable[..., object]:
+def _dtype(session: PickleSession) -> Callable[..., object]:
     def build(code: object, _align: object = False, _copy: object = True) -> DtypeRecord:
         if isinstance(code, StandInType) and code.dotted in _RECORD_TYPES:
-            return DtypeRecord("V")  # the fields and the size come with the state
+            return DtypeRecord("V", session)  # the fields and the size come with the state
         if type(code) is not str or len(code) > 40:
             raise TypeError("not a code")
-        return DtypeRecord(code)
+        return DtypeRecord(code, session)
 
     return build
 
@@ -310,7 +312,13 @@ def _scalar(session: PickleSession) -> Callable[..., object]:
         if not isinstance(dtype, DtypeRecord):
             raise TypeError("not a dtype")
         raw = original_bytes(session, packed)
-        return _element(session, dtype, raw[:_SCALAR_NBYTES] if dtype.code[:1] in {"U", "S"} else raw)
+        if dtype.code[:1] in {"U", "S"}:
+            raw = raw[:_SCALAR_NBYTES]
+        if dtype.code[:1] not in {"U", "S"}:
+            return _element(session, dtype, raw)
+        # Once for the same bytes: a text of 4 KiB a million times over would fill the memory.
+        purpose = f"element {dtype.code} {dtype.big_endian}"
+        return session.once(purpose, packed, lambda: _element(session, dtype, raw))
 
     return build
 
