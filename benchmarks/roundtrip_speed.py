@@ -1,6 +1,6 @@
 """A tensor of 512 MB through every lossless way: this program against the same calls made by hand.
 
-By hand is the bare call (save and load, or copy) on a tensor that is in memory. This program reads the tensor from its
+By hand is the bare call (save and load, or copy) on a tensor in memory. This program reads the tensor from its
 file once, makes each call, and then compares every element and all that surrounds it.
 
     python -m benchmarks.roundtrip_speed [MIB]
