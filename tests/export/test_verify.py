@@ -185,8 +185,8 @@ def test_that_differences_of_content_are_named(tmp_path: Path) -> None:
     with_metadata._metadata = {"": {"version": 1}}  # type: ignore[attr-defined]
     base = {"w": torch.ones(2), "n": 1}
     cases = {
-        "other values has w": (base, {"w": torch.tensor([1.0, 2.0]), "n": 1}),
-        "another shape or dtype has w": (base, {"w": torch.ones(2, dtype=torch.float64), "n": 1}),
+        "values differ: w": (base, {"w": torch.tensor([1.0, 2.0]), "n": 1}),
+        "shape or dtype differs: w": (base, {"w": torch.ones(2, dtype=torch.float64), "n": 1}),
         "only the second file has v": (base, {**base, "v": torch.ones(1)}),
         "the order of keys differs": (base, {"n": 1, "w": torch.ones(2)}),
         "the structure differs": (base, {**base, "n": 2}),

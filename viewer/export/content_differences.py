@@ -86,9 +86,9 @@ def _sentences(
     for what, paths in (
         ("only the first file has", [path for path in left if path not in right]),
         ("only the second file has", [path for path in right if path not in left]),
-        ("another shape or dtype has", [path for path in left if path in both and left[path][0] != right[path][0]]),
+        ("shape or dtype differs:", [path for path in left if path in both and left[path][0] != right[path][0]]),
         (
-            "other values has",
+            "values differ:",
             [path for path in left if path in both and left[path][0] == right[path][0] and left[path] != right[path]],
         ),
     ):

@@ -93,7 +93,7 @@ def test_that_reasons_end_in_what_is_equal_and_what_is_unexplained() -> None:
         0, 1, "", "",
     )  # fmt: skip
     shown = [[cell.shown for cell in row.cells] for row in reason_rows(found)]
-    assert shown[0] == ["names", "40", "28", "5 / 7", "data.pkl and 2 more"]
-    assert shown[1] == ["values · differs in content", "0", "1", "– / 9", "w"]
-    assert shown[2] == ["equal", "60", "60", "", "10 B of them at another offset"]
-    assert shown[3] == ["unexplained", "0", "1", "", ""]
+    assert shown[0] == ["names", "data.pkl and 2 more", "40", "28", "5 / 7"]
+    assert shown[1] == ["values · content", "w", "0", "1", "– / 9"]
+    assert shown[2] == ["equal", "10 B at another offset", "60", "60", ""]
+    assert shown[3] == ["unexplained", "", "0", "1", ""]

@@ -72,4 +72,5 @@ class ResultView(QWidget):
             self.found.add_listing(cast_listing(result.casts), CAST_HEADS)
         for listing in listings:
             self.found.add_listing(listing)
-        self.found.setVisible(bool(listings or result.casts))
+        if not listings and not result.casts:
+            self.found.add_words("Nothing was left out, changed or separated.")

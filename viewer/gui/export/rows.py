@@ -12,6 +12,7 @@ from viewer.export.verify_results import VerifyReport
 from viewer.gui.details.cell import Cell
 from viewer.gui.details.facts import Fact, size_fact
 from viewer.gui.details.jump_table import JumpRow
+from viewer.gui.details.tips import cut_middle
 from viewer.gui.format import (
     format_bytes,
     format_bytes_exact,
@@ -31,8 +32,9 @@ FINDING_WORDS: Final[dict[FindingKind, str]] = {
 }
 CAST_HEADS: Final = ("tensor", "from", "to", "changed", "of", "largest error", "became infinite")
 FINITE_HEADS: Final = ("tensor", "NaN", "infinite")
-REASON_HEADS: Final = ("reason", "bytes of left", "bytes of right", "first at", "")
+REASON_HEADS: Final = ("reason", "where", "bytes of left", "bytes of right", "first at")
 _MOST: Final = 500
+_LONGEST_PLACE: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,19 +190,19 @@ def reason_rows(found: Explanation) -> list[JumpRow]:
     rows = []
     for reason in found.reasons:
         places = f" and {format_count(reason.places - 1)} more" if reason.places > 1 else ""
-        content = " · differs in content" if reason.in_content else ""
+        content = " · content" if reason.in_content else ""
         rows.append(
             JumpRow(
                 (
                     Cell(reason.text + content, reason.text, plain=True),
+                    Cell(cut_middle(reason.where, _LONGEST_PLACE) + places, reason.where),
                     Cell(format_count(reason.a_nbytes), right=True),
                     Cell(format_count(reason.b_nbytes), right=True),
                     Cell(_offsets(reason.a_at, reason.b_at), right=True),
-                    Cell(reason.where + places, reason.where),
                 )
             )
         )
-    moved = f"{format_bytes(found.moved_nbytes)} of them at another offset" if found.moved_nbytes else ""
+    moved = f"{format_bytes(found.moved_nbytes)} at another offset" if found.moved_nbytes else ""
     rows.append(_sum_row("equal", found.a_same, found.b_same, moved))
     rows.append(_sum_row("unexplained", found.a_unexplained, found.b_unexplained, ""))
     return rows
@@ -210,10 +212,10 @@ def _sum_row(text: str, a_nbytes: int, b_nbytes: int, where: str) -> JumpRow:
     return JumpRow(
         (
             Cell(text, plain=True, muted=True),
+            Cell(where, plain=True, muted=True),
             Cell(format_count(a_nbytes), right=True),
             Cell(format_count(b_nbytes), right=True),
             Cell("", right=True),
-            Cell(where, plain=True, muted=True),
         )
     )
 
