@@ -59,6 +59,7 @@ class OverlayPage(QWidget):
         self._asked: tuple[int, tuple[int, ...], str, BinRule] | None = None
         self._job: int | None = None
         self._selection_words = ""
+        self._divided = False  # the person has moved the line between plot and table
 
         self.words = WordsLabel(theme, "muted", self)
         self.words.setContentsMargins(16, 4, 16, 0)
@@ -101,6 +102,7 @@ class OverlayPage(QWidget):
         column.addWidget(self._splitter, 1)
 
         self.range_box.currentIndexChanged.connect(self._ask)
+        self._splitter.splitterMoved.connect(self._keep_division)
         self.log_box.toggled.connect(self.plot.set_log)
         self.legend.row_stressed.connect(self.plot.stress)
         self.legend.node_requested.connect(self.node_requested)
@@ -184,6 +186,7 @@ class OverlayPage(QWidget):
             rows.append(statistics_row(name, path, summary, found.problems.get(self._number(node), "")))
             curves.append(Curve(cut_middle(name, _LONGEST_NAME), _shares(summary, len(found.edges) - 1)))
         self.legend.show_series(rows, nodes, HEADS)
+        self._divide()
         if found.edges:
             self.plot.show_curves(found.edges, curves, found.threshold)
             self.plot.show()
@@ -195,6 +198,17 @@ class OverlayPage(QWidget):
         self._job = None
         self._asked = None
         self._say("Stopped." if isinstance(error, Cancelled) else str(error), "Try again")
+
+    def _divide(self) -> None:
+        """Give the table what it needs, up to not quite half; what the person chose stays."""
+        if not self._divided:
+            total = sum(self._splitter.sizes())
+            lower = min(self.legend.sizeHint().height() + 14, total * 9 // 20)
+            self._splitter.setSizes([total - lower, lower])
+
+    @Slot()
+    def _keep_division(self) -> None:
+        self._divided = True
 
     def _show_words(self, outside: str) -> None:
         words = "; ".join(part for part in (self._selection_words, outside) if part)

@@ -28,6 +28,7 @@ from viewer.gui.tree.filter import Shape
 from viewer.gui.tree.header import TreeHeader
 from viewer.gui.tree.model import TreeModel
 from viewer.gui.tree.order import Order
+from viewer.gui.tree.selection import BoundedSelection
 
 MAX_EXPANDED: Final = 12_000
 """Rows that "expand all" may open: laying them out takes about 40 ms."""
@@ -58,6 +59,7 @@ class TreeView(QTreeView):
         # Before setModel: set on a view that was laid out, it gives rows of height -1.
         self.setUniformRowHeights(True)
         self.setModel(model)
+        self.setSelectionModel(BoundedSelection(model, self))
         self._delegate = TreeDelegate(theme, model, self)
         self.setItemDelegate(self._delegate)
         self.setIndentation(_INDENT)
@@ -197,17 +199,23 @@ class TreeView(QTreeView):
         self.scheduleDelayedItemsLayout()
 
     def chosen_rows(self) -> list[int]:
-        """The display rows that are selected, the first ones where they are very many."""
-        rows: list[int] = []
+        """The display rows that are selected, from top to bottom; some of them where they are very many."""
+        found: list[tuple[tuple[int, ...], int]] = []
+        shape = self._model.shape
         selection = self.selectionModel().selection()
         for number in range(selection.count()):
             part = selection.at(number)
             parent = part.parent()
             for row in range(part.top(), part.bottom() + 1):
-                if len(rows) > MAX_CHOSEN:
-                    return rows
-                rows.append(self._model.row_of(self._model.index(row, 0, parent)))
-        return rows
+                if len(found) > MAX_CHOSEN:
+                    break
+                index = self._model.index(row, 0, parent)
+                place = position = index.internalId()
+                way = [place]
+                while (position := shape.parent[position]) > 0:
+                    way.append(position)
+                found.append((tuple(reversed(way)), shape.rows[place]))
+        return [row for _, row in sorted(found)]
 
     @override
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
@@ -225,6 +233,22 @@ class TreeView(QTreeView):
         elif row != self._current_row or several:
             self._current_row = row
             self.row_changed.emit(row)
+
+    @override
+    def dataChanged(self, *_changed: object) -> None:
+        # Qt's own looks for the place of every row by going through all that are laid out: with 12,000 of them a
+        # batch of a scan took half a second. Rows of one height without editors need a new picture and no more.
+        self.viewport().update()
+
+    @override
+    def selectAll(self) -> None:
+        """Select the current row and all beside it, not the whole tree: see `BoundedSelection`."""
+        parent = self.currentIndex().parent()
+        last = self._model.index(self._model.rowCount(parent) - 1, 0, parent)
+        if last.isValid():
+            beside = QItemSelection(self._model.index(0, 0, parent), last)
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.selectionModel().select(beside, flags)
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
