@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from viewer.checkpoint.nodes import Kind
+from viewer.checkpoint.nodes import Kind, OtherKey
 from viewer.compare.comparison import Comparison
 from viewer.compare.results import Overview, Status
 
@@ -12,6 +12,9 @@ _TELLING: Final = ("epoch", "global_step", "step", "lr", "best_acc", "best_acc1"
 """Plain numbers whose change a person looks for first, in this order."""
 
 _MAX_FACTS: Final = 4
+
+_NOTES: Final = "._metadata"
+"""The key under which a state_dict keeps the version of each module; other formats have no place for it."""
 
 
 def overview_of(comparison: Comparison, steps: tuple[float, float] | None = None) -> Overview:
@@ -32,17 +35,24 @@ def sentence(comparison: Comparison, steps: tuple[float, float] | None = None) -
     parts = [_tensors_text(tensors)] if sum(tensors) else []
     others = [total - tensor for total, tensor in zip(comparison.totals(), tensors, strict=True)]
     different = sum(others[status] for status in Status if status > Status.UNREAD)
-    if different:
-        parts.append(f"{_count(different, 'other entry', 'other entries')} differ" + ("s" if different == 1 else ""))
-    elif sum(others) and sum(tensors):
+    notes = _different_notes(comparison) if different else 0
+    if notes:
+        parts.append(f"{_count(notes, 'note', 'notes')} on module versions ({_NOTES}) {_differ(notes)}")
+    if rest := different - notes:
+        parts.append(f"{_count(rest, 'other entry', 'other entries')} {_differ(rest)}")
+    elif not different and any(others) and any(tensors):
         parts.append("all other entries the same")
-    elif sum(others):
+    elif not different and any(others):
         parts.append(f"all {_count(sum(others), 'entry', 'entries')} the same")
     if steps is not None:
         way = "advanced" if steps[1] > steps[0] else "went back"
         parts.append(f"optimizer {way} from step {steps[0]:,.15g} to {steps[1]:,.15g}")
     parts += _told_changes(comparison, but="" if steps is None else "step")
     return "; ".join(parts) or "nothing to compare"
+
+
+def _differ(number: int) -> str:
+    return "differs" if number == 1 else "differ"
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -86,6 +96,18 @@ def _tensor_counts(comparison: Comparison) -> list[int]:
         if (node_a >= 0 and kind_a[node_a] == tensor) or (node_b >= 0 and kind_b[node_b] == tensor):
             counts[rows.status[row]] += 1
     return counts
+
+
+def _different_notes(comparison: Comparison) -> int:
+    """Entries about the versions of modules that are not the same on both sides."""
+    rows = comparison.rows
+    inside = bytearray(len(rows))
+    count = 0
+    for row in range(1, len(rows)):
+        key = rows.key[row]
+        inside[row] = inside[rows.parent[row]] or (isinstance(key, OtherKey) and key.text == _NOTES)
+        count += bool(inside[row] and rows.counted[row] and rows.status[row] > Status.UNREAD)
+    return count
 
 
 def _told_changes(comparison: Comparison, but: str) -> list[str]:

@@ -49,7 +49,7 @@ def page(qtbot: QtBot, engine_bridge: EngineBridge, theme: Theme, tmp_path: Path
 
 def test_that_each_row_has_its_verdict_and_each_chip_leaves_its_rows(page: ComparePage) -> None:
     found = verdicts(page)
-    assert found.pop("Overview") == "− 1 only left · 1 only right · 3 more"
+    assert found.pop("Overview") == "− 1 only left · 4 more"
     assert found == {
         "same": "= identical",
         "weight": "≠ changed",

@@ -65,6 +65,7 @@ class CompareBars(QWidget):
         self._lines: list[QWidget] = []
         self._state: tuple[tuple[str, ...], tuple[RenameOffer, ...], tuple[RenameRule, ...], str] = ((), (), (), "")
         theme.changed.connect(self._build)
+        self.hide()
 
     def show_state(
         self,

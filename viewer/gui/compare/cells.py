@@ -12,7 +12,7 @@ from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison
 from viewer.gui.compare.rollups import UNKNOWN, RollUps
 from viewer.gui.compare.table import GROUP, CompareTable
-from viewer.gui.compare.verdicts import summed_text, verdict_text
+from viewer.gui.compare.verdicts import rounding_words, summed_text, verdict_text
 from viewer.gui.format import format_count, format_exact, format_number, format_percent, format_shape
 from viewer.report.wording import value_text
 
@@ -51,7 +51,7 @@ def cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -> str:
     if column == Column.NAME:
         name = table.label[entry]
         renamed = next((note.b for note in comparison.notes(row) if note.aspect == "name"), "")
-        return f"{name} ⇄ {renamed}" if renamed else name
+        return f"{name} ⇄ {renamed}" if renamed and not renamed.endswith(name) else name
     if column in (Column.LEFT, Column.RIGHT):
         if row == GROUP:
             return ""
@@ -112,7 +112,9 @@ def exact_cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -
     if column in (Column.LEFT, Column.RIGHT, Column.VERDICT):
         text = cell(table, rollups, entry, column)
         result = comparison.results.get(row)
-        return f"{text}\n{result.problem}" if column == Column.VERDICT and result and result.problem else text
+        if column == Column.VERDICT and result is not None:
+            text = "\n".join(filter(None, (text, rounding_words(result.measures), result.problem)))
+        return text
     at = rollups.place(entry)
     if column == Column.SHARE:
         if not rollups.compared[at]:

@@ -34,7 +34,8 @@ from viewer.gui.tree.display import DisplayOptions
 Choices: TypeAlias = Callable[[], Sequence[tuple[str, Path]]]
 """What could stand on a side: headings ("Open documents", "Recent files") and paths."""
 
-_DETAILS_HEIGHT: Final = 330
+_DETAILS_SHARE: Final = 370
+"""Of the height, in thousandths."""
 
 
 class ComparePage(QWidget):
@@ -271,6 +272,8 @@ class ComparePage(QWidget):
         if (comparison := self.comparison) is not None:
             structure = comparison.structure
             offers = [offer for offer in structure.offers if offer.rule not in self._ignored]
+            # Behind one that explains most, those that explain a few only lead astray.
+            offers = [offer for offer in offers if 2 * offer.matches >= offers[0].matches]
             self.bars.show_state(structure.warnings, offers, structure.options.rules, self._changed)
 
     def _show_sides(self) -> None:
@@ -368,7 +371,7 @@ class ComparePage(QWidget):
         splitter.addWidget(upper)
         splitter.addWidget(self.details)
         splitter.setStretchFactor(0, 1)
-        splitter.setSizes([430, _DETAILS_HEIGHT])
+        splitter.setSizes([1000 - _DETAILS_SHARE, _DETAILS_SHARE])
         self.pages = ExplainStack(self._bridge, self._theme, splitter, self)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)

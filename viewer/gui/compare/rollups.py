@@ -116,10 +116,13 @@ class RollUps:
         return Status.IDENTICAL if row == GROUP else self._table.comparison.status(row)
 
     def scale(self, entry: int) -> float:
-        """The largest relative norm of what stands under the same outermost entry."""
-        while self._table.parent[entry] > 0:
-            entry = self._table.parent[entry]
-        return self.max_rel[self.place(entry)]
+        """The largest relative norm of what an entry is compared with: everything in the same part of the file (a
+        model's change is small against that of its optimizer's moments), or everything there is."""
+        table = self._table
+        while table.parent[entry] > 0:
+            entry = table.parent[entry]
+        is_part = table.row[entry] != GROUP and table.n_children[entry] > 0
+        return self.max_rel[entry if is_part else 0]
 
     def place(self, entry: int) -> int:
         """Where an entry's sums stand: those of everything are the invisible root's."""

@@ -126,14 +126,18 @@ class _Layout:
             column.append(value)
         table.label.append("")
         top = (yield from self._inside_row(0)) if rows.n_children[0] else _Siblings()
+        if len(top.labels) > MAX_SIBLINGS:
+            top, parts = _ranges(top)
+            self._inside.update((WHOLE + 1 + place, part) for place, part in enumerate(parts))
         groups = {place + 1: group for place, group in top.groups.items()}
         self._append(0, _Siblings([_whole_label(self._comparison), *top.labels], [0, *top.rows], groups))
         entry = WHOLE + 1
         while entry < len(table):
             found = yield from self._inside_entry(entry)
             if len(found.labels) > MAX_SIBLINGS:
-                self._append_ranges(entry, found)
-            elif found.labels:
+                found, parts = _ranges(found)
+                self._inside.update(enumerate(parts, len(table)))
+            if found.labels:
                 self._append(entry, found)
             entry += 1
             if entry % _SLICE == 0:
@@ -190,15 +194,6 @@ class _Layout:
             {place[old]: group for old, group in found.groups.items()},
         )
 
-    def _append_ranges(self, parent: int, found: _Siblings) -> None:
-        """A view lays out every row of an open parent, so very many siblings stand in ranges."""
-        count, first = len(found.labels), len(self.table)
-        bounds = [(start, min(start + MAX_SIBLINGS, count)) for start in range(0, count, MAX_SIBLINGS)]
-        labels = [f"{start + 1:,} – {stop:,}" for start, stop in bounds]
-        self._append(parent, _Siblings(labels, [GROUP] * len(bounds)))
-        for entry, (start, stop) in enumerate(bounds, first):
-            self._inside[entry] = found.part(start, stop)
-
     def _append(self, parent: int, found: _Siblings) -> None:
         table = self.table
         first, count = len(table), len(found.labels)
@@ -214,6 +209,14 @@ class _Layout:
                 table.entry_of_row[row] = entry
         for place, group in found.groups.items():
             self._inside[first + place] = group
+
+
+def _ranges(found: _Siblings) -> tuple[_Siblings, list[_Siblings]]:
+    """Very many siblings as ranges of them, and what is in each: a view lays out every row of an open parent."""
+    count = len(found.labels)
+    bounds = [(start, min(start + MAX_SIBLINGS, count)) for start in range(0, count, MAX_SIBLINGS)]
+    labels = [f"{start + 1:,} – {stop:,}" for start, stop in bounds]
+    return _Siblings(labels, [GROUP] * len(bounds)), [found.part(start, stop) for start, stop in bounds]
 
 
 def _expanded(names: _Names) -> _Siblings:

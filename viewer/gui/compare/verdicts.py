@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from viewer.compare.comparison import Comparison
-from viewer.compare.results import GLYPHS, SAME_NUMBERS, Status
+from viewer.compare.results import GLYPHS, SAME_NUMBERS, Measures, Note, Status
 from viewer.gui.format import format_count
 
 WORDS: Final = {
@@ -118,14 +118,30 @@ def _own_words(comparison: Comparison, row: int, status: Status) -> str:
         measures = result.measures
         if not measures.differ:
             words += ", same numbers"
-        elif measures.rounded_to_b:
-            words += ", right is left rounded"
-        elif measures.rounded_to_a:
-            words += ", left is right rounded"
+        elif measures.rounded_to_b or measures.rounded_to_a:
+            words += ", rounded"
     elif status == Status.KIND and comparison.verdicts(row)[1]:
         words += ", same values"
-    others = [note.aspect.replace("_", " ") for note in comparison.notes(row) if note.aspect not in _SHOWN_BY_VERDICT]
+    others = [
+        note.aspect.replace("_", " ")
+        for note in comparison.notes(row)
+        if note.aspect not in _SHOWN_BY_VERDICT and not (note.aspect == "name" and _is_moved(note))
+    ]
     return f"{words} · other {', '.join(others)}" if others else words
+
+
+def rounding_words(measures: Measures | None) -> str:
+    """What "rounded" means for a pair of two dtypes; "" where it is not said."""
+    if measures is None or not measures.differ:
+        return ""
+    if measures.rounded_to_b:
+        return "The right is exactly the left, rounded to its dtype"
+    return "The left is exactly the right, rounded to its dtype" if measures.rounded_to_a else ""
+
+
+def _is_moved(note: Note) -> bool:
+    """Whether only what stands before the last part of a name is another."""
+    return note.a.rpartition(".")[2] == note.b.rpartition(".")[2]
 
 
 def _summed(counts: tuple[int, ...]) -> str:
@@ -133,6 +149,7 @@ def _summed(counts: tuple[int, ...]) -> str:
     found = [status for status in reversed(Status) if counts[status] and status not in SAME_NUMBERS]
     if not found:
         return f"{format_count(counts[Status.EQUAL])} {WORDS[Status.EQUAL]}"
-    told = [f"{format_count(counts[status])} {WORDS[status]}" for status in found[:_TOLD]]
-    rest = sum(counts[status] for status in found[_TOLD:])
+    shown = _TOLD if len(found) <= _TOLD else 1
+    told = [f"{format_count(counts[status])} {WORDS[status]}" for status in found[:shown]]
+    rest = sum(counts[status] for status in found[shown:])
     return " · ".join([*told, f"{format_count(rest)} more"] if rest else told)
