@@ -149,3 +149,17 @@ def test_that_too_many_rows_together_are_refused(tmp_path: Path) -> None:
     part = open_checkpoint(save_zip(tmp_path / "a.pth", {"many": list(range(60))}))
     with pytest.raises(LimitExceeded, match="100 entries together"):
         compose({"a": part, "b": part}, Limits(nodes=100))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_that_the_numbers_of_parts_of_tensors_move_with_them(tmp_path: Path) -> None:
+    nested = torch.nested.nested_tensor([torch.zeros(2, 3), torch.zeros(4, 3)])
+    save_zip(tmp_path / "a.pth", {"w": torch.ones(3)})
+    torch.save({"s": torch.eye(2).to_sparse(), "n": nested}, tmp_path / "b.pth")
+    names = ("a.pth", "b.pth")
+    whole = compose({name: open_checkpoint(tmp_path / name) for name in names})
+    for path, parts in (("s", ("indices", "values")), ("n", ("values", "sizes", "strides", "storage_offsets"))):
+        tensor = whole.tensor_of_node(whole.find(f"b.pth/{path}"))
+        assert tensor is not None
+        for part in parts:
+            assert tensor.extra[part] == whole.nodes.value[whole.find(f"b.pth/{path}/{part}")]

@@ -20,8 +20,24 @@ from viewer.errors import LimitExceeded
 from viewer.formats.limits import LIMITS, Limits
 
 _TENSOR: Final = int(Kind.TENSOR)
-_TENSOR_NUMBERS: Final = ("scales", "zero_points")
-"""Facts in `TensorTable.extra` that may be the number of another tensor."""
+_TENSOR_NUMBERS: Final = frozenset(
+    [
+        "scales",
+        "zero_points",
+        "indices",
+        "values",
+        "crow_indices",
+        "col_indices",
+        "ccol_indices",
+        "row_indices",
+        "sizes",
+        "strides",
+        "storage_offsets",
+        "offsets",
+        "lengths",
+    ]
+)
+"""Facts in `TensorTable.extra` that may be the number of another tensor (quantized, sparse and nested ones)."""
 
 
 @dataclass(frozen=True, slots=True)
