@@ -21,22 +21,11 @@ from viewer.formats.limits import LIMITS, Limits
 
 _TENSOR: Final = int(Kind.TENSOR)
 _TENSOR_NUMBERS: Final = frozenset(
-    [
-        "scales",
-        "zero_points",
-        "indices",
-        "values",
-        "crow_indices",
-        "col_indices",
-        "ccol_indices",
-        "row_indices",
-        "sizes",
-        "strides",
-        "storage_offsets",
-        "offsets",
-        "lengths",
-    ]
-)
+    {
+        "scales", "zero_points", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices",
+        "sizes", "strides", "storage_offsets", "offsets", "lengths",
+    }
+)  # fmt: skip
 """Facts in `TensorTable.extra` that may be the number of another tensor (quantized, sparse and nested ones)."""
 
 
