@@ -41,6 +41,7 @@ def scanned(checkpoint: Checkpoint, **options: object) -> tuple[list[ScanRow], S
 
     def note(step: Progress) -> None:
         assert 0 <= step.done <= step.total
+        assert step.total or not step.done
         assert step.unit == "bytes"
         if step.partial is not None:
             assert isinstance(step.partial, ScanBatch)

@@ -21,6 +21,9 @@ _SAMPLE: Final = 16
 _MAX_ROWS: Final = 1 << 20
 """A sample of one row costs some microseconds."""
 
+_ROWS_AT_ONCE: Final = 4096
+"""Rows of a sample between two places where the task can be stopped: each may be a read."""
+
 _AT_ONCE: Final = 1 << 18
 """Elements between two places where the task can be stopped."""
 
@@ -42,7 +45,7 @@ def constant_rows_task(source: ElementSource) -> Task[int | None]:
     scratch = Scratch()
     sample = min(count, _SAMPLE)
     suspects: list[int] = []
-    at_once = source.affordable(max(_AT_ONCE // sample, 1), logical=True)
+    at_once = min(max(_AT_ONCE // sample, 1), _ROWS_AT_ONCE)
     for top in range(0, rows, at_once):
         height = min(at_once, rows - top)
         block = Block(0, tensor.storage_offset + top * stride, (height, sample), (stride, step))
