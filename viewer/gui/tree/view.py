@@ -110,7 +110,9 @@ class TreeView(QTreeView):
             return False
         for above in list(self._model.table.ancestors(row)):
             self.setExpanded(self._model.index_of(above), True)
-        self.setCurrentIndex(index)
+        # Not setCurrentIndex: with Ctrl held, as for a shortcut, that adds the row to those that are selected.
+        chosen = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        self.selectionModel().setCurrentIndex(index, chosen)
         self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
         return True
 
