@@ -25,7 +25,6 @@ _WORDS: Final = {
     "_last_lr": "last learning rate",
     "base_lrs": "base learning rates",
     "_step_count": "steps made",
-    "scale": "scale",
     "growth_factor": "growth factor",
     "backoff_factor": "backoff factor",
     "growth_interval": "steps without overflow before it grows",
