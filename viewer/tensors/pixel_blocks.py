@@ -113,8 +113,7 @@ def blocks_of(values: Array, row_starts: list[int], column_starts: list[int], *,
     """
     import numpy as np
 
-    high = _reduced(np.maximum, values, row_starts, column_starts)
-    low = _reduced(np.minimum, values, row_starts, column_starts)
+    low, high = _extremes(values, values, row_starts, column_starts)
     codes = np.zeros(high.shape, np.uint8)
     finite: npt.NDArray[np.bool_] | None = None
     if values.dtype.kind == "f" and not (np.isfinite(high).all() and np.isfinite(low).all()):
@@ -126,8 +125,8 @@ def blocks_of(values: Array, row_starts: list[int], column_starts: list[int], *,
         ):
             codes |= _reduced(np.logical_or, mask, row_starts, column_starts).astype("u1") * np.uint8(code)
         smallest, largest = _ends(values.dtype)
-        high = _reduced(np.maximum, np.where(finite, values, smallest), row_starts, column_starts)
-        low = _reduced(np.minimum, np.where(finite, values, largest), row_starts, column_starts)
+        without_high, without_low = np.where(finite, values, smallest), np.where(finite, values, largest)
+        low, high = _extremes(without_low, without_high, row_starts, column_starts)
     total = count = None
     if mean:
         floats = values.astype(np.float64)
@@ -142,15 +141,38 @@ def blocks_of(values: Array, row_starts: list[int], column_starts: list[int], *,
     return Blocks(low, high, codes, total, count)
 
 
+def _extremes(
+    for_low: Array, for_high: Array, row_starts: list[int], column_starts: list[int]
+) -> tuple[Array, Array]:
+    """The smallest of some values and the largest of others (usually the same), block by block."""
+    import numpy as np
+
+    rows, columns = for_low.shape
+    if len(row_starts) < rows:
+        low_lines = np.empty((len(row_starts), columns), for_low.dtype)
+        high_lines = np.empty_like(low_lines)
+        # Both at a time: the rows of a block are in the cache of the core then.
+        for nth, (at, end) in enumerate(zip(row_starts, [*row_starts[1:], rows], strict=True)):
+            np.minimum.reduce(for_low[at:end], axis=0, out=low_lines[nth])
+            np.maximum.reduce(for_high[at:end], axis=0, out=high_lines[nth])
+        for_low, for_high = low_lines, high_lines
+    return _columns_reduced(np.minimum, for_low, column_starts), _columns_reduced(np.maximum, for_high, column_starts)
+
+
 def _reduced(ufunc: np.ufunc, values: Array, row_starts: list[int], column_starts: list[int]) -> Array:
     import numpy as np
 
-    rows, columns = values.shape
+    rows = values.shape[0]
     if len(row_starts) < rows:
         ends = [*row_starts[1:], rows]
-        lines = np.stack([ufunc.reduce(values[at:end], axis=0) for at, end in zip(row_starts, ends, strict=True)])
-    else:
-        lines = values
+        values = np.stack([ufunc.reduce(values[at:end], axis=0) for at, end in zip(row_starts, ends, strict=True)])
+    return _columns_reduced(ufunc, values, column_starts)
+
+
+def _columns_reduced(ufunc: np.ufunc, lines: Array, column_starts: list[int]) -> Array:
+    import numpy as np
+
+    columns = lines.shape[1]
     if len(column_starts) == columns:
         return lines
     starts = np.array(column_starts)

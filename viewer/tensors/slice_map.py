@@ -185,11 +185,11 @@ def _blocks_task(reader: SliceReader, row_edges: list[int], column_edges: list[i
 
 def extremes_of(blocks: Blocks) -> tuple[Number | None, Number | None]:
     """The smallest and the largest finite element."""
-    full = blocks.low <= blocks.high
-    if not full.any():
+    # Blocks without finite elements hold the largest number as their smallest, and the smallest as their largest.
+    if not (blocks.low <= blocks.high).any():
         return None, None
-    low: Number = blocks.low[full].min().item()
-    high: Number = blocks.high[full].max().item()
+    low: Number = blocks.low.min().item()
+    high: Number = blocks.high.max().item()
     return low, high
 
 
