@@ -14,14 +14,15 @@ from viewer import open_checkpoint
 from viewer.errors import ViewerError
 from viewer.roundtrip.live import live_task
 from viewer.roundtrip.results import LARGE_NBYTES, RoundTrip, WayResult
-from viewer.roundtrip.task import _PREFIX, keep_copy_task, roundtrip_task
+from viewer.roundtrip.scratch import PREFIX
+from viewer.roundtrip.task import keep_copy_task, roundtrip_task
 from viewer.task import run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def _left() -> set[str]:
-    return {folder.name for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")}
+    return {folder.name for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*")}
 
 
 def _tried(path: Path, part: str = "", **options: object) -> RoundTrip:
@@ -142,7 +143,7 @@ def test_that_stopping_removes_everything_and_ends_the_processes(tmp_path: Path)
 
 
 def test_that_folders_of_a_process_that_is_gone_are_removed(tmp_path: Path) -> None:
-    gone = Path(tempfile.gettempdir()) / f"{_PREFIX}999999999-left"
+    gone = Path(tempfile.gettempdir()) / f"{PREFIX}999999999-left"
     gone.mkdir(exist_ok=True)
     torch.save(torch.zeros(2), tmp_path / "x.pth")
     _tried(tmp_path / "x.pth", ways=("clone",))

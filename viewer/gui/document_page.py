@@ -59,6 +59,8 @@ class DocumentPage(QWidget):
         The engine is about to compute.
     said
         Carries a sentence for the message bar.
+    files_compared
+        Carries two paths whose comparison is to be opened.
     """
 
     opened = Signal(object)
@@ -67,6 +69,7 @@ class DocumentPage(QWidget):
     filled = Signal()
     tensor_chosen = Signal()
     said = Signal(object)
+    files_compared = Signal(object, object)
 
     def __init__(
         self,
@@ -229,6 +232,7 @@ class DocumentPage(QWidget):
         if self.details is None:
             # Imported with the first document: the empty window is there sooner without them.
             from viewer.gui.details.panel import DetailsPanel
+            from viewer.gui.roundtrip.tab import roundtrip_tab
 
             self.details = DetailsPanel(self._bridge, self._theme, self)
             self.details.overview.set_recognition(self.recognition)
@@ -236,7 +240,7 @@ class DocumentPage(QWidget):
             problems.set_scan(self.scan)
             problems.scan_asked.connect(self.scan_values)
             problems.list_asked.connect(self._list_problems)
-            for tab in self.meaning.tabs():
+            for tab in (*self.meaning.tabs(), roundtrip_tab(self.files_compared.emit)):
                 self.details.add_tab(tab)
             self.details.set_device(self._device)
             self.details.hide()

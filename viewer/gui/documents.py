@@ -207,6 +207,7 @@ class DocumentTabs(QTabWidget):
         page.opened.connect(self._page_opened)
         page.failed.connect(self._page_failed)
         page.said.connect(self._say_info)
+        page.files_compared.connect(self.compare_paths)
         page.filled.connect(self.filled)
         page.tensor_chosen.connect(self.tensor_chosen)
         index = self.addTab(page, _title(path))

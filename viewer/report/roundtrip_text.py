@@ -7,28 +7,11 @@ from typing import Final
 
 from viewer.report.wording import plural, size_text
 from viewer.roundtrip.results import PairFinding, RoundTrip, WayResult
+from viewer.roundtrip.verdicts import verdict_of
 
 _MAX_WHY: Final = 5
 _MAX_PAIRS: Final = 3
 """Tensors of one way that are printed; the JSON has more."""
-
-
-def verdict_of(result: WayResult) -> tuple[str, str]:
-    """A sign and a word for one way.
-
-    "≠ lost" where a way that should keep every bit did not, "≠ rounded" where rounding is what it does, "! changed"
-    where something else did not come back that it is meant to keep, "= same" and "= kept" where all did, and
-    "x failed".
-    """
-    if result.error:
-        return "x", "failed"
-    if result.lost:
-        return "≠", "lost"
-    if not result.bits:
-        return "≠", "rounded"
-    if not result.ok:
-        return "!", "changed"
-    return "=", "kept" if result.changed else "same"
 
 
 def roundtrip_lines(found: RoundTrip) -> Iterator[str]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.errors import Cancelled, ViewerError
+from viewer.errors import Cancelled, LimitExceeded, ViewerError
 from viewer.roundtrip.findings import TreeFindings, compare_trees, first_sentence
 from viewer.roundtrip.live import live_task, storage_nbytes
 from viewer.roundtrip.results import BYTES_CHECK_NBYTES, LARGE_NBYTES, RoundTrip, WayFacts, WayResult
+from viewer.roundtrip.scratch import scratch
 from viewer.roundtrip.twice import Twice, first_difference, reason_task
 from viewer.roundtrip.ways import Way, all_ways, tensors_in
 from viewer.task import Progress, Task
 
 MAX_PAIRS: Final = 200
-_PREFIX: Final = "checkpoint-viewer-roundtrip-"
 
 
 def way_names() -> list[str]:
@@ -54,13 +51,15 @@ def roundtrip_task(
     Raises
     ------
     ViewerError
-        When nothing here can be rebuilt, a name is no way, or it is large and that was not asked for.
+        When nothing here can be rebuilt, or a name is no way.
+    LimitExceeded
+        When it is large, and that was not asked for.
     """
     from viewer.tensors.devices import list_devices
 
     nbytes = storage_nbytes(checkpoint, node)
     if nbytes >= LARGE_NBYTES and not large:
-        raise ViewerError(
+        raise LimitExceeded(
             f"this has {nbytes:,} bytes, and each way holds up to three copies of them at a time",
             path=checkpoint.path,
             advice="Choose a smaller part, or ask for it with --large",
@@ -70,7 +69,7 @@ def roundtrip_task(
     live = yield from live_task(checkpoint, node, device)
     n_tensors = sum(1 for _ in tensors_in(live.root))
     path = checkpoint.path_of(node)
-    with _scratch() as folder:
+    with scratch() as folder:
         results: list[WayResult] = []
         for done, way in enumerate(chosen):
             yield Progress(done, len(chosen), "ways")
@@ -94,8 +93,8 @@ def keep_copy_task(checkpoint: Checkpoint, node: int, way: str, folder: Path, *,
 
     (chosen,) = _chosen(all_ways(("cpu", device)), [way])
     live = yield from live_task(checkpoint, node, device)
-    with _scratch() as scratch:
-        copied = chosen.copy(live.root, scratch)
+    with scratch() as own:
+        copied = chosen.copy(live.root, own)
         yield Progress(1, 2, "files")
         folder.mkdir(exist_ok=True)
         torch.save(live.root, folder / "original.pth")
@@ -182,30 +181,3 @@ def _with_bytes_task(
         reason = "" if at < 0 else (yield from reason_task(result.way, *files))
         found.append(replace(result, bytes_reproducible=at < 0, first_difference=at, reason=reason))
     return found
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder for what is saved; those of processes that were ended are removed on the way."""
-    _sweep(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as name:
-        yield Path(name)
-
-
-def _sweep(parent: Path) -> None:
-    for folder in parent.glob(f"{_PREFIX}*"):
-        number = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if number.isdecimal() and not _is_running(int(number)):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_running(number: int) -> bool:
-    if os.name == "nt":  # there os.kill(number, 0) would end it
-        return True
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
