@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "screenshots"
 SAMPLES = [resource_path(f"samples/training-step-{step}.pth") for step in ("0200", "0400")]
 SIZE = (1280, 800)
-NAMES = ("start", "checkpoint-light", "checkpoint-dark", "error")
+NAMES = ("start", "checkpoint-light", "checkpoint-dark", "compare-light", "compare-dark", "error")
 
 
 def draw(name: str) -> None:
@@ -38,6 +38,8 @@ def draw(name: str) -> None:
             notes = Path(folder) / "notes.pth"
             notes.write_text("import site\n", encoding="utf-8")
             drive(_error, [SAMPLES[0], broken, notes], theme=theme)
+    elif name.startswith("compare"):
+        drive(_compare, theme=theme)
     else:
         drive(_checkpoint, SAMPLES, theme=theme)
 
@@ -70,6 +72,21 @@ def _checkpoint(window: MainWindow) -> Generator[Condition, None, None]:
     yield lambda: histogram_is_shown(window)
     yield _devices_are_known(window)
     _save(window, "checkpoint-dark" if _is_dark(window) else "checkpoint-light")
+
+
+def _compare(window: MainWindow) -> Generator[Condition, None, None]:
+    window.resize(*SIZE)
+    window.documents.compare_paths(*SAMPLES)
+    page = window.documents.comparison
+    assert page is not None
+    yield lambda: page.comparison is not None and page.comparison.overview is not None and page.tree.table is not None
+    comparison = page.comparison
+    assert comparison is not None
+    wanted = "model/stages.2.conv.weight"
+    page.tree.go_to_row(next(row for row in range(len(comparison.rows)) if comparison.path_a(row) == wanted))
+    yield lambda: page.details.shows_pair
+    yield _devices_are_known(window)
+    _save(window, "compare-dark" if _is_dark(window) else "compare-light")
 
 
 def _error(window: MainWindow) -> Generator[Condition, None, None]:

@@ -21,7 +21,7 @@ from viewer.gui.theme import Theme
 _ZOOM: Final = 0.8
 _HEADROOM: Final = 1.06
 _TOP, _RIGHT, _BOTTOM = 10, 14, 26
-_TICK_ROOM: Final = 84
+_TICK_ROOM: Final = 60
 _AREA_ALPHA: Final = 90
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -28,6 +29,8 @@ from viewer.gui.theme import Theme
 _SETTLES_MS: Final = 120
 """Walking through rows with the keyboard asks only for the one where it stops."""
 _MAP_PIXELS: Final = 320
+_BINS: Final = ((2_000, 64), (50_000, 128), (math.inf, 256))
+"""Bins of a histogram of at most so many elements."""
 
 
 class PairPanel(QWidget):
@@ -173,11 +176,18 @@ class PairPanel(QWidget):
         row, rows = self._table.row[self._entry], self._table.comparison.rows
         return rows.node_a[row], rows.node_b[row]
 
+    def _bins(self, node_a: int) -> int:
+        """As many bins as the elements of a pair fill: more would be noise."""
+        assert self._table is not None
+        tensor = self._table.comparison.a.tensor_of_node(node_a)
+        count = 0 if tensor is None else tensor.numel
+        return next(bins for most, bins in _BINS if count <= most)
+
     def _ask(self) -> None:
         node_a, node_b = self._nodes()
         document_a, document_b = self._documents
         self._bridge.submit(
-            ComparePair(document_a, node_a, document_b, node_b, tolerance=self._tolerance),
+            ComparePair(document_a, node_a, document_b, node_b, self._bins(node_a), tolerance=self._tolerance),
             owner=self,
             on_result=self._take,
             on_failure=self._fail,

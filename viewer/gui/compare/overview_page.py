@@ -136,6 +136,7 @@ class OverviewPage(QWidget):
         super().__init__(parent)
         self._table: CompareTable | None = None
         self._rollups: RollUps | None = None
+        self._first: int | None = None
         self._runner = SliceRunner(self)
         self.totals = CellTable(theme, "Totals", self)
         self.files = CellTable(theme, "How the files differ as files", self)
@@ -166,7 +167,7 @@ class OverviewPage(QWidget):
         splitter.addWidget(scrolled(left))
         splitter.addWidget(right)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([380, 800])
+        splitter.setSizes([440, 740])
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(splitter)
@@ -208,6 +209,10 @@ class OverviewPage(QWidget):
         self.chart.show_layers(layers)
         frozen = sum(layer.is_frozen for layer in layers)
         changed = sum(bool(layer.changed) for layer in layers)
+        first = next((number for number, layer in enumerate(layers) if layer.changed or layer.alone), None)
+        if first is not None and first != self._first:  # what comes before it is all unchanged
+            self._area.verticalScrollBar().setValue(max(first - 2, 0) * _ROW)
+        self._first = first
         self.heading.setText(
             f"Change of each layer, in the order of the model: the largest ‖a−b‖/‖a‖ of its tensors · "
             f"{format_count(changed)} of {format_count(len(layers))} layers changed, {format_count(frozen)} unchanged"

@@ -34,8 +34,8 @@ from viewer.gui.tree.display import DisplayOptions
 Choices: TypeAlias = Callable[[], Sequence[tuple[str, Path]]]
 """What could stand on a side: headings ("Open documents", "Recent files") and paths."""
 
-_DETAILS_SHARE: Final = 370
-"""Of the height, in thousandths."""
+_SHARES: Final = 62, 38
+"""Of the height: the tree, and the details."""
 
 
 class ComparePage(QWidget):
@@ -370,8 +370,9 @@ class ComparePage(QWidget):
         splitter.setHandleWidth(1)
         splitter.addWidget(upper)
         splitter.addWidget(self.details)
-        splitter.setStretchFactor(0, 1)
-        splitter.setSizes([1000 - _DETAILS_SHARE, _DETAILS_SHARE])
+        for number, share in enumerate(_SHARES):
+            splitter.setStretchFactor(number, share)
+        splitter.setSizes(list(_SHARES))
         self.pages = ExplainStack(self._bridge, self._theme, splitter, self)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)

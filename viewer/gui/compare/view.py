@@ -25,6 +25,7 @@ from viewer.gui.compare.table import CompareTable
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.gui.tree.delegate import ROW_HEIGHT
+from viewer.gui.tree.view import MAX_EXPANDED
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
@@ -179,7 +180,9 @@ class CompareView(QTreeView):
             while above.isValid():
                 self.setExpanded(above, True)
                 above = above.parent()
-            self.scrollTo(index)
+            seen = self.viewport().rect().contains(self.visualRect(index))
+            hint = QAbstractItemView.ScrollHint
+            self.scrollTo(index, hint.EnsureVisible if seen else hint.PositionAtCenter)
             self._make_current(index)
 
     def copy_names(self) -> None:
@@ -218,7 +221,17 @@ class CompareView(QTreeView):
         return menu
 
     def _expand_current(self) -> None:
-        self.expandRecursively(self.currentIndex(), 8)
+        """Open what is inside the current entry level by level, as far as a view lays out at once."""
+        shown = self._model.shown
+        level = [place] if (place := shown.position_of(self._current)) else []
+        count = 0
+        while level:
+            count += sum(shown.n_children[position] for position in level)
+            if count > MAX_EXPANDED:
+                break
+            for position in level:
+                self.setExpanded(self._model.index_at(position), True)
+            level = [child for position in level for child in shown.children(position) if shown.n_children[child]]
 
     def _collapse_current(self) -> None:
         self.collapse(self.currentIndex())
