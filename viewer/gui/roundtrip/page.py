@@ -26,7 +26,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.engine.roundtrip_requests import KeepCopy, TryRoundTrip
 from viewer.errors import Cancelled, LimitExceeded, ViewerError
 from viewer.gui.details.notice import Notice
-from viewer.gui.details.page import Page, WordsLabel
+from viewer.gui.details.page import TEXT_INSET, Page, WordsLabel
 from viewer.gui.details.tabs import TabTools
 from viewer.gui.format import format_bytes, format_count
 from viewer.gui.roundtrip.kept import kept_folder
@@ -41,6 +41,7 @@ _SAYS: Final = (
     "Saves it in each way that people use, loads it again, and shows what changed: values, bits, and everything "
     "around them. Nothing of the file is executed, and what is written for it is removed."
 )
+_CHANGED: Final = 2
 _START: Final = "Save and reload"
 
 
@@ -299,7 +300,11 @@ class RoundTripPage(QWidget):
         splitter = QSplitter(Qt.Orientation.Vertical, self)
         splitter.setHandleWidth(1)
         splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.table)
+        above = QWidget(self)
+        inset = QHBoxLayout(above)
+        inset.setContentsMargins(16 - TEXT_INSET, 0, 16 - TEXT_INSET, 0)
+        inset.addWidget(self.table)
+        splitter.addWidget(above)
         splitter.addWidget(below)
         splitter.setStretchFactor(0, 3)
         splitter.setStretchFactor(1, 2)
@@ -333,8 +338,10 @@ def _way_table(model: WayModel) -> QTableView:
     table.verticalHeader().setDefaultSectionSize(24)
     header = table.horizontalHeader()
     header.setHighlightSections(False)
+    header.setStyleSheet(f"QHeaderView::section {{ padding: 4px {TEXT_INSET}px; }}")
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    for column, width in enumerate((190, 90, 200, 150)):
+    for column, width in enumerate((172, 84, 140, 64, 124)):
         table.setColumnWidth(column, width)
-    header.setStretchLastSection(True)
+    header.setSectionResizeMode(_CHANGED, QHeaderView.ResizeMode.Stretch)
+    header.setMinimumSectionSize(48)
     return table

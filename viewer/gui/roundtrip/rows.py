@@ -36,7 +36,7 @@ def cells_of(way: WayFacts, result: WayResult | None) -> tuple[str, ...]:
     sign, word = verdict_of(result)
     if result.error:
         return way.title, f"{sign} {word}", result.error, "", ""
-    memory = "shared with the original" if result.shares_memory else "its own"
+    memory = "shared" if result.shares_memory else "its own"
     return way.title, f"{sign} {word}", ", ".join(result.changed) or "nothing", memory, bytes_words(result)
 
 
@@ -45,7 +45,7 @@ def bytes_words(result: WayResult) -> str:
         return "writes nothing"
     if result.bytes_reproducible is None:
         return "not compared"
-    return "= the same each time" if result.bytes_reproducible else "≠ other bytes each time"
+    return "= same each time" if result.bytes_reproducible else "≠ other each time"
 
 
 def about(way: WayFacts, result: WayResult | None) -> str:
@@ -62,9 +62,10 @@ def about(way: WayFacts, result: WayResult | None) -> str:
         )
     elif way.makes_bytes and result.bytes_reproducible is None and result.reason:
         parts.append(f"Bytes {result.reason}.")
-    parts += [line for pair in result.pairs[:_MAX_PAIRS] if (line := _pair_words(pair))]
-    if len(result.pairs) > _MAX_PAIRS:
-        parts.append(f"and {format_count(len(result.pairs) - _MAX_PAIRS)} more tensors")
+    told = [words for pair in result.pairs if (words := _pair_words(pair))]
+    parts += told[:_MAX_PAIRS]
+    if len(told) > _MAX_PAIRS:
+        parts.append(f"and {format_count(len(told) - _MAX_PAIRS)} more tensors")
     return "\n\n".join(parts)
 
 
