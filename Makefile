@@ -6,11 +6,11 @@
 JOBS ?= 2
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench screenshots samples wheel clean distclean
+.PHONY: help demo test lint format bench nightly screenshots samples wheel clean distclean
 
 help:
 	@sed -n '1,4s/^# \{0,1\}//p' Makefile
-	@echo "also: make lint, format, bench, screenshots, samples, wheel, clean, distclean"
+	@echo "also: make lint, format, bench, nightly, screenshots, samples, wheel, clean, distclean"
 
 # The stamps lie in .venv, so they vanish with it. A full set-up serves `make demo` too.
 .venv/.setup-dev: constraints.txt pyproject.toml tools/set_up.sh
@@ -41,6 +41,10 @@ format: .venv/.setup-dev
 bench: .venv/.setup-dev
 	@$(BIN)/python tools/system_libraries.py --screen
 	@$(BIN)/python -m benchmarks.run
+
+# One SHA-256 for one content in other versions of Python and torch, which are installed below build/.
+nightly: .venv/.setup-dev
+	@$(BIN)/python -m benchmarks.versions
 
 screenshots: .venv/.setup-run
 	@$(BIN)/python tools/system_libraries.py --screen
