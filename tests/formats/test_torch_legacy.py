@@ -29,7 +29,11 @@ def test_that_every_tensor_reads_as_torch_reads_it(file: Path) -> None:
     assert checkpoint.container == "torch legacy"
     assert checkpoint.warnings == []
     assert set(checkpoint.storages.encoding) == {STORED}
-    assert checkpoint.facts == {"byte order": "little-endian", "protocol version": "1001"}
+    assert checkpoint.facts == {
+        "byte order": "little-endian",
+        "protocol version": "1001",
+        "pickle protocol": "2",
+    }
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))

@@ -15,6 +15,7 @@ _FIRST_WINDOW: Final = 1 << 20
 _GROWTH: Final = 8
 """Bytes that are read in the hope that the pickle ends in them: 1 MiB, 8 MiB … A training checkpoint of 40,000
 tensors has a pickle of 4 MB. What is no pickle is found out in the first window, however long it claims to be."""
+_PROTO: Final = 0x80
 
 
 class ByteRange(Protocol):
@@ -50,6 +51,12 @@ class FilePart:
 
     def read(self, offset: int, nbytes: int) -> bytes:
         return self.source.read(self.start + offset, nbytes)
+
+
+def pickle_protocol(source: ByteRange, offset: int) -> str:
+    """The protocol of the pickle at `offset`. Protocols 0 and 1 have no opcode that says so."""
+    head = source.read(offset, max(0, min(2, source.nbytes - offset)))
+    return str(head[1]) if len(head) == 2 and head[0] == _PROTO else "0 or 1"
 
 
 def load_pickle_task(

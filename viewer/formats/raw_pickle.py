@@ -9,7 +9,7 @@ from viewer.formats.byte_source import ByteSource
 from viewer.formats.limits import LIMITS
 from viewer.formats.pickle import Group, PickleSession, Problem
 from viewer.formats.pickle.scan import TruncatedPickle, scan_pickle
-from viewer.formats.pickle_stream import load_pickle_task
+from viewer.formats.pickle_stream import load_pickle_task, pickle_protocol
 from viewer.formats.reading import Part, PartReader, Reading
 from viewer.formats.sniff import is_stranger
 from viewer.task import Task
@@ -41,7 +41,8 @@ class RawPickleReader(PartReader):
             if len(roots) == 1
             else Group({f"pickle {nth}": root for nth, root in enumerate(roots, 1)}, "pickles in a row")
         )
-        return Part(root, self.name, warnings, {"pickles": f"{len(roots):,}"} if len(roots) > 1 else {})
+        facts = {"pickles": f"{len(roots):,}"} if len(roots) > 1 else {}
+        return Part(root, self.name, warnings, facts | {"pickle protocol": pickle_protocol(source, 0)})
 
     def _roots_task(self, session: PickleSession, source: ByteSource, warnings: list[str]) -> Task[list[object]]:
         roots: list[object] = []

@@ -21,7 +21,7 @@ from viewer.errors import MalformedFile, ViewerError
 from viewer.formats.byte_source import ByteSource
 from viewer.formats.limits import Limits
 from viewer.formats.pickle import PickleSession, Problem
-from viewer.formats.pickle_stream import ByteRange, BytesRange, load_pickle_task
+from viewer.formats.pickle_stream import ByteRange, BytesRange, load_pickle_task, pickle_protocol
 from viewer.formats.reading import Part, PartReader, Reading
 from viewer.task import Progress, Task, run
 
@@ -114,6 +114,7 @@ class _Stream:
             self.warnings.append(f"the protocol version is {version!r}; torch reads {PROTOCOL_VERSION} only")
         machine = yield from self._pickle_task("the facts about the machine")
         self._note_machine(machine)
+        self.facts["pickle protocol"] = pickle_protocol(self._source, self._at)
         root = yield from self._pickle_task("the object's pickle")
         keys: object = None
         if self._broken:

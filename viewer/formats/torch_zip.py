@@ -15,7 +15,7 @@ from typing import Final
 
 from viewer.errors import ViewerError
 from viewer.formats.pickle import Group, PickleSession, Problem
-from viewer.formats.pickle_stream import ByteRange, load_pickle_task
+from viewer.formats.pickle_stream import ByteRange, load_pickle_task, pickle_protocol
 from viewer.formats.reading import Part, Reading
 from viewer.formats.torch_legacy import session_beside
 from viewer.formats.torchscript import is_script, sources_task, type_parameters
@@ -123,6 +123,8 @@ class _Gathering:
         number = self.directory.by_name[full]
         self.understood.add(number)
         content = yield from archive.range_task(number, archive.limits.inflated_nbytes)
+        if name == _DATA:
+            self.facts.setdefault("pickle protocol", pickle_protocol(content, 0))
         loaded = yield from load_pickle_task(session, content, 0, full, window=_WINDOW)
         if loaded.end != content.nbytes and not loaded.problem:
             self.warnings.append(f"{content.nbytes - loaded.end:,} bytes follow the pickle in {full}")

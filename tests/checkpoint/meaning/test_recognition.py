@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -205,3 +208,40 @@ def test_that_eight_bit_states_are_recognised(tmp_path: Path) -> None:
     (facts,) = recognition.optimizers
     assert facts.kind == "8-bit Adam (bitsandbytes)"
     assert facts.entries.name[0] == "inner.0.weight"
+
+
+@dataclass
+class TrainingArguments:
+    """What transformers pickles as training_args.bin, in small."""
+
+    output_dir: str = "out"
+    learning_rate: float = 5e-5
+    per_device_train_batch_size: int = 8
+    num_train_epochs: float = 3.0
+    seed: int = 42
+
+
+TrainingArguments.__module__ = "transformers.training_args"
+
+
+@pytest.mark.parametrize("class_name", ["TrainingArguments", "Seq2SeqTrainingArguments"])
+@pytest.mark.parametrize("inside", [False, True], ids=["the file itself", "an entry"])
+def test_that_training_arguments_are_recognised_with_their_values(
+    class_name: str, inside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = type(class_name, (TrainingArguments,), {"__module__": "transformers.training_args"})
+    module = ModuleType("transformers.training_args")
+    setattr(module, class_name, made)
+    monkeypatch.setitem(sys.modules, "transformers", ModuleType("transformers"))
+    monkeypatch.setitem(sys.modules, "transformers.training_args", module)
+    arguments = made()
+    checkpoint, recognition = recognised({"args": arguments} if inside else arguments, tmp_path)
+    node = checkpoint.find("args") if inside else 0
+    label = recognition.labels[node]
+    assert (label.text, label.known) == ("training arguments", True)
+    assert f"transformers.training_args.{class_name}" in label.why
+    part = next(part for part in recognition.parts if part.node == node)
+    assert part.kind == "hyperparameters"
+    assert ("learning_rate", "5e-05") in part.values
+    if not inside:
+        assert recognition.what == "training arguments"

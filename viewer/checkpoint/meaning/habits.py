@@ -89,8 +89,11 @@ def _label_objects(look: Look, found: Recognition, members: dict[str, int]) -> N
         names = [(name, short_text(look, child)) for name, child in look.named(node).items()]
         found.parts.append(PartFacts(node, "hyperparameters", text, tuple(names[:8])))
     root_class = look.class_name(0)
-    if root_class.endswith("TrainingArguments"):
-        found.labels.setdefault(0, Label("training arguments", True, f"the file names the class {root_class}"))
+    if root_class.endswith("TrainingArguments") and 0 not in found.labels:
+        text = "training arguments"
+        found.labels[0] = Label(text, True, f"the file names the class {root_class}")
+        names = [(name, short_text(look, child)) for name, child in members.items() if not look.is_container(child)]
+        found.parts.append(PartFacts(0, "hyperparameters", text, tuple(names[:8])))
 
 
 def _label_scalars(look: Look, found: Recognition, members: dict[str, int]) -> None:
@@ -134,6 +137,8 @@ def _summary(found: Recognition, writer: str) -> str:
         what = "module" if found.state_dicts[0].form == "module" else "model state_dict"
     elif n_models:
         what = f"{n_models:,} models"
+    elif (root := found.labels.get(0)) is not None:
+        what = root.text
     else:
         what = "checkpoint" if writer else ""
     if kinds and len(kinds) <= 3:
