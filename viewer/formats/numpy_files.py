@@ -33,7 +33,7 @@ _MAX_SHOWN_NBYTES: Final = 1 << 16
 _MAX_RECORDS_NBYTES: Final = 16 << 20
 """Records of a structured dtype are taken apart in memory up to here."""
 _MAX_DIMS: Final = 64
-_MAX_FIELDS: Final = 64
+_MAX_FIELDS: Final = 512
 _LONG: Final = re.compile(r"(?<=\d)L\b")
 _SUFFIX: Final = ".npy"
 

@@ -169,3 +169,14 @@ def test_that_fields_of_aligned_records_are_found(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", array)
     for checkpoint, path in ((opened(tmp_path, {"a": array}), "a/b"), (open_checkpoint(tmp_path / "a.npy"), "b")):
         assert array_at(checkpoint, path).tolist() == [1, 2, 3]
+
+
+def test_that_texts_of_any_length_and_many_fields_are_shown(tmp_path: Path) -> None:
+    columns = np.zeros(2, [(f"c{nth}", "f4") for nth in range(200)])
+    columns["c150"] = [1, 2]
+    words = np.array(["a", "a longer one"], dtype=np.dtypes.StringDType())
+    checkpoint = opened(tmp_path, {"words": words, "columns": columns})
+    assert rows(checkpoint)["words"] == ("OBJECT", "numpy.ndarray", "StringDType, 2")
+    assert rows(checkpoint)["words/items[1]"][2] == "a longer one"
+    assert array_at(checkpoint, "columns/c150").tolist() == [1, 2]
+    assert all(use.harmless for use in checkpoint.globals)

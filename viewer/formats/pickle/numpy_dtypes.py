@@ -22,7 +22,7 @@ _TORCH_NAMES: Final = {
 """numpy's kind and size, and torch's name."""
 
 _OTHER_NAMES: Final = {
-    "f12": "longdouble", "f16": "longdouble", "c24": "clongdouble", "c32": "clongdouble",
+    "f12": "longdouble", "f16": "longdouble", "c24": "clongdouble", "c32": "clongdouble", "T16": "StringDType",
 }  # fmt: skip
 
 _NAMES_OF_TIME: Final = {"M8": "datetime64", "m8": "timedelta64"}
@@ -32,7 +32,7 @@ UNITS: Final = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs",
 
 _TIME: Final = re.compile(r"([Mm]8)\[(\d{0,9})([A-Za-z]{1,2})\]")
 _DIMS: Final = 64
-_FIELDS: Final = 64
+_FIELDS: Final = 512
 _FIELD_NCHARS: Final = 60
 _TEXT_NCHARS: Final = 120
 

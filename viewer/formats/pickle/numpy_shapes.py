@@ -307,6 +307,14 @@ def _dtype(session: PickleSession) -> Callable[..., object]:
     return build
 
 
+def _string_dtype(session: PickleSession) -> Callable[..., object]:
+    def build(_coerce: object = True, _missing: object = None) -> DtypeRecord:
+        """The dtype of texts of any length, whose arrays are pickled as lists."""
+        return DtypeRecord("T16", session)
+
+    return build
+
+
 def _scalar(session: PickleSession) -> Callable[..., object]:
     def build(dtype: object, packed: object = b"") -> object:
         if not isinstance(dtype, DtypeRecord):
@@ -352,6 +360,7 @@ def _from_buffer(session: PickleSession) -> Callable[..., object]:
 
 NUMPY_SHAPES: Final[dict[str, Callable[[PickleSession], Callable[..., object]]]] = {
     "numpy.dtype": _dtype,
+    "numpy._core._internal._convert_to_stringdtype_kwargs": _string_dtype,
     "numpy._core.multiarray.scalar": _scalar,
     "numpy._core.multiarray._reconstruct": _reconstruct,
     "numpy._core.numeric._frombuffer": _from_buffer,
