@@ -122,6 +122,20 @@ def test_that_a_single_odd_element_is_never_lost(tmp_path: Path) -> None:
     assert [int((codes & code > 0).sum()) for code in (HAS_NAN, HAS_POSINF, HAS_NEGINF, NO_FINITE)] == [1, 1, 1, 0]
 
 
+def test_that_an_expanded_view_of_any_size_is_read_once(tmp_path: Path) -> None:
+    row = torch.tensor([[1.0], [-2.0], [math.nan]]).expand(3, 1 << 40)
+    checkpoint = checkpoint_of(tmp_path, row, torch.tensor(7).expand(1 << 30, 1 << 30))
+    image = run(map_task(checkpoint, 0, SliceAxes(0, 1), height=2, width=4, reduce="mean"))
+    assert image.column_edges[-1] == 1 << 40
+    assert pixels_of(image) == [1.0] * 4 + [-2.0] * 4
+    assert list(image.codes) == [0] * 4 + [HAS_NAN] * 4
+    image = run(map_task(checkpoint, 0, SliceAxes(1, 0), height=4, width=2))
+    assert pixels_of(image) == [1.0, -2.0] * 4
+    assert set(pixels_of(run(map_task(checkpoint, 1, SliceAxes(0, 1), height=3, width=4)))) == {7.0}
+    line = run(line_task(checkpoint, 0, 1, width=5, fixed=(1,)))
+    assert list(line.mean) == [-2.0] * 5
+
+
 def test_that_rows_wider_than_a_rectangle_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_map, "_CHUNK_NBYTES", 400)
     tensor = sample("float32", 3 * 1001).reshape(3, 1001)

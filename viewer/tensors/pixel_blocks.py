@@ -76,6 +76,18 @@ class Blocks:
             self.total[here] += other.total
             self.count[here] += other.count
 
+    def repeated(self, rows: int, columns: int) -> Blocks:
+        """The same with every pixel `rows` times below each other and `columns` times side by side."""
+        if rows == columns == 1:
+            return self
+        return Blocks(
+            self.low.repeat(rows, 0).repeat(columns, 1),
+            self.high.repeat(rows, 0).repeat(columns, 1),
+            self.codes.repeat(rows, 0).repeat(columns, 1),
+            None if self.total is None else self.total.repeat(rows, 0).repeat(columns, 1),
+            None if self.count is None else self.count.repeat(rows, 0).repeat(columns, 1),
+        )
+
     def coded(self) -> npt.NDArray[np.uint8]:
         """The codes with NO_FINITE where a block holds no finite element."""
         codes: npt.NDArray[np.uint8] = self.codes | (self.low > self.high).astype("u1") * NO_FINITE

@@ -146,6 +146,25 @@ def _edges(part: tuple[int, int] | None, extent: int, pixels: int) -> list[int]:
 
 
 def _blocks_task(reader: SliceReader, row_edges: list[int], column_edges: list[int], *, mean: bool) -> Task[Blocks]:
+    """The blocks between the edges. An axis along which the same elements repeat is read at one index."""
+    same_rows, same_columns = reader.repeats
+    few_rows = _once(row_edges) if same_rows else row_edges
+    few_columns = _once(column_edges) if same_columns else column_edges
+    blocks = yield from _all_blocks_task(reader, few_rows, few_columns, mean=mean)
+    return blocks.repeated(
+        len(row_edges) - 1 if same_rows else 1,
+        len(column_edges) - 1 if same_columns else 1,
+    )
+
+
+def _once(edges: list[int]) -> list[int]:
+    """The first index alone, if there is any."""
+    return edges if edges[0] == edges[-1] else [edges[0], edges[0] + 1]
+
+
+def _all_blocks_task(
+    reader: SliceReader, row_edges: list[int], column_edges: list[int], *, mean: bool
+) -> Task[Blocks]:
     import numpy as np
 
     rows, columns = range(row_edges[0], row_edges[-1]), range(column_edges[0], column_edges[-1])

@@ -102,6 +102,14 @@ class SliceReader:
         moved._start = moved.axes.index(0, 0)
         return moved
 
+    @property
+    def repeats(self) -> tuple[bool, bool]:
+        """Whether all rows are the same elements, and whether all columns are (an expanded view)."""
+        if self.quantizer is not None or self.element.per_byte > 1:
+            return False, False
+        row, column = self._strides()
+        return row == 0, column == 0
+
     def affordable(self, limit: int) -> int:
         """`limit`, or fewer elements where they lie so thinly that reading them would take long."""
         if self.element.per_byte > 1 or not self.rows or not self.columns:
