@@ -116,7 +116,7 @@ class TreeDelegate(QStyledItemDelegate):
 
     def _paint_name(self, painter: QPainter, rect: QRect, row: int) -> None:
         table = self._model.table
-        inner = rect.adjusted(2, 0, -_MARGIN, 0)
+        inner = rect.adjusted(_MARGIN if self._model.shape.is_flat else 2, 0, -_MARGIN, 0)
         problem = problem_of(table, row)
         name = (PROBLEM_GLYPH if problem else "") + self._model.name(row)
         text = self._metrics.elidedText(name[:2000], _MIDDLE, inner.width())

@@ -26,6 +26,7 @@ _WIDTHS: Final = {
 _FIGURE: Final = 12
 _NARROWEST_NAME: Final = 22
 """Where the columns need more room than there is, the view scrolls sideways instead of cutting names further."""
+_NARROWEST_PATH: Final = 38
 
 
 class TreeHeader(QObject):
@@ -48,6 +49,7 @@ class TreeHeader(QObject):
         self._digit = 8
         self._chosen: set[Column] = set(AFTER_SCAN)
         self._scanned = False
+        self._paths = False
         header = view.header()
         header.setSectionsMovable(False)
         header.setStretchLastSection(False)
@@ -95,17 +97,24 @@ class TreeHeader(QObject):
             self._chosen = set(chosen)
         self._apply()
 
+    def expect_paths(self, paths: bool) -> None:
+        """Whole paths stand in the column of names, and need more room."""
+        if paths != self._paths:
+            self._paths = paths
+            self._view.header().setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
+            self.fit()
+
     @Slot()
     def fit(self) -> None:
         """Give the names what is left, but never less than can be read."""
         header = self._view.header()
         others = sum(header.sectionSize(column) for column in self.shown[1:])
-        least = _NARROWEST_NAME * self._digit
+        least = (_NARROWEST_PATH if self._paths else _NARROWEST_NAME) * self._digit
         mode = QHeaderView.ResizeMode
-        if others + least <= self._view.viewport().width() or self.shown[-1] <= Column.SIZE:
+        if others + least <= self._view.viewport().width() or not (self._paths or self.shown[-1] > Column.SIZE):
             if header.sectionResizeMode(Column.NAME) != mode.Stretch:
                 header.setSectionResizeMode(Column.NAME, mode.Stretch)
-        elif header.sectionResizeMode(Column.NAME) != mode.Interactive:
+        elif header.sectionResizeMode(Column.NAME) != mode.Interactive or header.sectionSize(Column.NAME) < least:
             header.setSectionResizeMode(Column.NAME, mode.Interactive)
             header.resizeSection(Column.NAME, least)
 

@@ -98,6 +98,11 @@ class TreePanel(QWidget):
             self.filter_edit.setText(former.filter_edit.text())
             self.view.columns.show_scan(False, former.view.columns.chosen)
 
+    @property
+    def words(self) -> str:
+        """What stands in the place of rows; "" where rows do."""
+        return self._nothing.text() if self._stack.currentWidget() is self._nothing else ""
+
     def start(self) -> None:
         """Lay the rows out. A small checkpoint's are there when this returns."""
         self._build()
@@ -227,6 +232,7 @@ class TreePanel(QWidget):
         mark_fault(self.filter_edit, "")
         if not spec.values.is_empty and not self.values.is_scanned:
             self._runner.stop()
+            self.values.await_scan()
             self._say_nothing("The filter asks for values, and they are not scanned yet.\nF9 scans all of them.")
         elif self._texts is None:
             self._runner.start(texts_task(self.model.table), self._take_texts)

@@ -72,6 +72,7 @@ class TreeValues(QObject):
         self._model = model
         self._store: ScanStore | None = None
         self._shape: Shape | None = None
+        self._awaits = False
         self.order: Order | None = None
         self.box = QComboBox(parent)
         self.box.setAccessibleName("Filter by values")
@@ -118,9 +119,14 @@ class TreeValues(QObject):
         """Show the tensors that have one of these kinds of trouble."""
         self.box.setCurrentIndex(max(0, self.box.findData(int(kinds))))
 
+    def await_scan(self) -> None:
+        """What is wanted needs a scan, and is looked for again once there is one."""
+        self._awaits = True
+
     def describe(self, shape: Shape | None) -> None:
         """Say below the tree what it shows, and how far the scan is."""
         self._shape = shape
+        self._awaits = False
         parts = []
         if shape is not None and shape.is_flat and self.order is not None:
             listed = len(shape) - 1
@@ -169,7 +175,7 @@ class TreeValues(QObject):
         """What the tree shows depends on what the scan found."""
         by_values = self.order is not None and self.order.column in SCANNED
         filtered = self._shape is not None and self._shape.n_matches is not None
-        return by_values or filtered or bool(self.troubles)
+        return by_values or filtered or self._awaits or bool(self.troubles)
 
     def _fill_box(self) -> None:
         counts = None if self._store is None else self._store.counts

@@ -101,6 +101,7 @@ class TreeView(QTreeView):
         self._hovered = 0
         self._model.set_shape(shape, order)
         self.setRootIsDecorated(not shape.is_flat)
+        self.columns.expect_paths(shape.is_flat)
         self._restore(self._expanded if shape.n_matches is None else _rows_to_open(shape))
 
     def go_to_row(self, row: int) -> bool:
