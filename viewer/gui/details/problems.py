@@ -26,24 +26,23 @@ HEADS: Final = ("tensor", "", "what was found")
 
 def summary_words(store: ScanStore) -> str:
     """How the values of the file are, in a sentence, as far as they are scanned."""
-    n_seen, n_all = len(store.rows), store.n_tensors
+    n_seen = len(store.rows)
     if store.state is ScanState.NONE:
         return "The values are not scanned yet, so NaN, infinities, zeros and dead units are not known."
-    tensors = f"{format_count(n_seen)} {'tensor' if n_seen == 1 else 'tensors'}"
-    if store.state is not ScanState.DONE:
-        tensors = f"{format_count(n_seen)} of {format_count(n_all)} tensors"
+    done = store.state is ScanState.DONE
+    seen = f"{format_count(n_seen)} {'tensor' if n_seen == 1 else 'tensors'}"
+    so_far = f"{format_count(n_seen)} of {format_count(store.n_tensors)} tensors"
     if not store.troubled:
-        found = f"no problems found in {tensors}"
-        found = f"✓ {found.capitalize()}." if store.state is ScanState.DONE else f"So far {found}."
+        found = f"✓ No problems found in {seen}." if done else f"No problems so far in {so_far}."
     else:
         kinds = ", ".join(
             f"{format_count(store.counts[kind])} {WORDS[kind]}" for kind in Trouble if store.counts[kind]
         )
         n = len(store.troubled)
         sign = "⚠ " if any(store.counts[kind] for kind in Trouble if kind & _GRAVE) else ""
-        found = f"{sign}{format_count(n)} of {tensors} {'deserves' if n == 1 else 'deserve'} a look: {kinds}."
-        if store.state is not ScanState.DONE:
-            found = f"{sign}So far {found.removeprefix(sign)}"
+        look = f"{'deserves' if n == 1 else 'deserve'} a look"
+        among = f"of {seen} {look}" if done else f"{look} so far, in {so_far}"
+        found = f"{sign}{format_count(n)} {among}: {kinds}."
     if store.state is ScanState.STOPPED:
         return f"The scan was stopped. {found}"
     if store.failure is not None:
