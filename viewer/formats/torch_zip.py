@@ -45,7 +45,7 @@ _FACTS: Final = (
 
 def top_folders(directory: ZipDirectory) -> list[str]:
     """The folders that hold a data.pkl, each with its slash at the end ("" for the root of the archive), in order."""
-    likely = [name for name in directory.by_name if name.endswith(_DATA)]
+    likely = directory.names_with_end(_DATA)
     return [name.removesuffix(_DATA) for name in likely if name == _DATA or name.endswith("/" + _DATA)]
 
 
@@ -174,7 +174,11 @@ class _Gathering:
         if methods[DEFLATE_METHOD]:
             facts["compressed records"] = f"{methods[DEFLATE_METHOD]:,} (deflate: read from the front, not in place)"
         self.understood.update(directory.by_name.get(top + name, -1) for top in tops for name in _KNOWN)
-        other = [name for name, number in directory.by_name.items() if number not in self.understood]
+        self.understood.discard(-1)
+        if len(self.understood) < len(directory):
+            other = [name for name, number in directory.by_name.items() if number not in self.understood]
+        else:
+            other = []
         if other:
             shown = ", ".join(other[:_SHOWN_RECORDS])
             facts["other records"] = shown if len(other) <= _SHOWN_RECORDS else f"{shown} … ({len(other):,})"

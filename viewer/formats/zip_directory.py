@@ -105,6 +105,18 @@ class ZipDirectory:
             return self.raw_names[number]
         return encode_name(self.names[number], self.flags[number])
 
+    def names_with_end(self, end: str) -> list[str]:
+        """The names that end so, in order: found among thousands that do not by one search through their text."""
+        text = "\0".join(self.by_name) + "\0"
+        if text.count("\0") != len(self.by_name):  # a name holds the mark itself
+            return [name for name in self.by_name if name.endswith(end)]
+        found = []
+        at = text.find(end + "\0")
+        while at >= 0:
+            found.append(text[text.rfind("\0", 0, at) + 1 : at + len(end)])
+            at = text.find(end + "\0", at + 1)
+        return found
+
     def index_names(self) -> None:
         """Fill `by_name` and `duplicates` from `names`."""
         self.by_name = dict(zip(self.names, range(len(self.names)), strict=True))

@@ -28,6 +28,7 @@ from viewer.formats.zip_format import (
     foreign_text,
     method_name,
 )
+from viewer.formats.zip_heads import starts_of_run
 from viewer.task import Progress, Task
 
 # signature, version, flags and method; time, date, crc and sizes (skipped: zero where a data descriptor follows, as
@@ -41,6 +42,8 @@ _DENSE_STEP: Final = 16 << 10
 a read for each: a system call and the page that it touches cost about as much as copying 16 KiB."""
 _GULP: Final = 1 << 20
 _PER_PROGRESS: Final = 4096
+_PAUSE: Final = 64
+"""Records after which headers are looked at many at a time again, when that came to nothing."""
 
 
 @dataclass(slots=True)
@@ -92,9 +95,13 @@ def locate_task(
     usual_head = b""
     unpack = _LOCAL.unpack_from
     window, window_at, window_end = b"", 0, 0
-    for nth, number in enumerate(order):
-        if nth % _PER_PROGRESS == 0:
+    nth = told = one_by_one = 0
+    while nth < len(order):
+        if nth >= told:
             yield Progress(nth, len(order), "records")
+            told = nth + _PER_PROGRESS
+        number = order[nth]
+        nth += 1
         at = header[number]
         name = names[number]
         raw_name = name.encode() if name.isascii() else directory.raw_name(number)
@@ -105,6 +112,13 @@ def locate_task(
                 continue
             window = source.read(at, min(max(step, LOCAL_NBYTES + name_n), source.nbytes - at))
             window_at, window_end = at, at + len(window)
+        if usual_head and step == _GULP and nth > one_by_one:
+            run = starts_of_run(window, window_at, directory, limit, order, nth - 1, usual_head)
+            if run:
+                starts.update(zip(order[nth - 1 : nth - 1 + len(run)], run, strict=True))
+                nth += len(run) - 1
+                continue
+            one_by_one = nth + _PAUSE
         offset = at - window_at
         head, there, extra_n = unpack(window, offset)
         start = at + LOCAL_NBYTES + there + extra_n

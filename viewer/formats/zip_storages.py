@@ -36,7 +36,10 @@ def place_storages_task(
     directory = archive.directory
     find = directory.by_name.get
     numbers = list(by_key.values())
-    records = [find(prefix + key + suffix) for key in by_key]
+    # Adding nothing would still cost each of them a copy.
+    records = list(
+        map(find, [prefix + key + suffix for key in by_key] if suffix else [prefix + key for key in by_key])
+    )
     present = [record for record in records if record is not None]
     ranges = yield from locate_task(archive.source, directory, archive.layout, present)
     if big_endian:

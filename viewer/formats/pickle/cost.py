@@ -23,7 +23,7 @@ _NBYTES_OF: Final = {
     b"}": 290, b"d": 290, b"]": 90, b"l": 90, b"\x8f": 220, b"\x91": 220, b"\x85": 50, b"\x86": 50, b"\x87": 50,
     b"R": 180, b"\x81": 180, b"o": 180, b"\x92": 180, b"Q": 60, b"\x8c": 40,
 }  # fmt: skip
-_MOST_PER_BYTE: Final = 300
+_MOST_PER_BYTE: Final = 80  # of any pickle but one of empty sets: }NNs is 310 bytes
 
 
 @dataclass(slots=True)
@@ -111,7 +111,9 @@ def memory_needed(pieces: Iterable[bytes | memoryview], structure: int, allowed:
         From where on it does not matter how much more it is.
     """
     needed = structure * _NBYTES_PER_BYTE
-    if structure * _MOST_PER_BYTE <= allowed or needed > allowed:
+    if structure * _NBYTES_OF[b"\x8f"] <= allowed or needed > allowed:
         return needed
     whole = b"".join(pieces)
+    if structure * _MOST_PER_BYTE + whole.count(b"\x8f") * _NBYTES_OF[b"\x8f"] <= allowed:
+        return needed
     return needed + sum(nbytes * whole.count(opcode) for opcode, nbytes in _NBYTES_OF.items())

@@ -102,11 +102,14 @@ def _make_class(session: PickleSession, module: str, name: str) -> StandInType:
     if keeps_calls(limits, plain):
         shape = None
     make = _unknown() if shape is None else _known(shape(session))
-    if plain == "torch._utils._rebuild_tensor_v2":
-        make = quick_rebuild(session, make)
-    elif shape is not None and plain == "collections.OrderedDict":
+    if shape is not None and plain == "collections.OrderedDict":
         make = _quick_ordered_dict(make)
-    made_by = CallingType if isinstance(limits, ContentLimits) else StandInType
+    made_by: type[StandInType] = StandInType
+    if isinstance(limits, ContentLimits):
+        made_by = CallingType
+    elif plain == "torch._utils._rebuild_tensor_v2":
+        # Found on the type of the class, `__call__` is reached without the detour over `type.__call__`.
+        made_by = type("QuickType", (StandInType,), {"__call__": quick_rebuild(session)})
     return made_by("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
 
 

@@ -39,6 +39,9 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
     )
     # By id of a stand-in class, which is held beside: what it stands for. (A hash of the object would be its own.)
     classes: dict[int, tuple[int, int, object]] = {}
+    known = classes.get
+    number_of = by_key.setdefault
+    new = object.__new__
 
     def read(pid: object) -> object:
         view = None
@@ -50,16 +53,16 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
             return _other(session, pid)
         if tag != "storage" or type(key) is not str:
             return _other(session, pid)
-        known = classes.get(id(storage_class))
-        if known is None:
+        kind = known(id(storage_class))
+        if kind is None:
             dtype = storage_class_dtype(storage_class)
-            known = classes[id(storage_class)] = (dtype, DTYPES[dtype].itemsize, storage_class)
-        dtype, itemsize, _ = known
+            kind = classes[id(storage_class)] = (dtype, DTYPES[dtype].itemsize, storage_class)
+        dtype, itemsize, _ = kind
         if dtype < 0 or type(numel) is not int or not 0 <= numel <= _MOST_ELEMENTS:
             return Problem("a storage of an unknown kind or size")
-        number = by_key.get(key)
-        if number is None:
-            number = by_key[key] = len(nbytes_column)
+        count = len(nbytes_column)
+        number = number_of(key, count)
+        if number == count:
             keys(key)
             dtypes(dtype)
             sizes(numel * itemsize)
@@ -67,7 +70,10 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
         elif nbytes_column[number] < numel * itemsize:
             # The same record, named twice with different sizes: the larger claim is the one to check.
             nbytes_column[number] = numel * itemsize
-        made = StorageStandIn(number, dtype)
+        made = new(StorageStandIn)
+        made.number = number
+        made.dtype = dtype
+        made.first = 0
         if view is not None:
             _apply_view(session, made, view)
         return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
 from typing import Final
 
 _TUPLE_PUTS: Final = re.compile(rb"[t\x85-\x87\x91]r(?=(....))", re.DOTALL)
@@ -21,14 +20,6 @@ class RunLog:
 
     def add(self, memo: int, start: int, end: int, made: int) -> None:
         self._runs.append((memo, start, end, made))
-
-    def fetches(self, indexes: Iterable[int]) -> int:
-        """How often runs fetch one of these memo entries, all below 256; rather too many than too few."""
-        wanted = b"".join(re.escape(bytes([index])) for index in indexes)
-        if not wanted:
-            return 0
-        fetch = re.compile(b"h[%b]" % wanted, re.DOTALL)
-        return sum(len(fetch.findall(self._data, start, end)) for _, start, end, _ in self._runs)
 
     def tuples_among(self, fetched: Counter[int], *, memoize: bool) -> int:
         """How many of the fetches outside runs may be of a tuple that was made inside one.

@@ -64,15 +64,23 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool =
     )
     # A tuple that is not a persistent id is an argument of the call all the same.
     call = _fill(rb"\(<item>++t<put>R<put>", item=item, **names)
+    # The call that nearly all tensors are made by, written out: alternatives that repeat take three times as long.
+    size = rb"(?:<atom>(?:\x85|<atom>(?:\x86|<atom>\x87))|\)|\(<atom>{4,%d}+t)" % _FLAT_TUPLE
+    tensor = _fill(
+        rb"(?:<short><put>)?+<get>\(\(<get><get>(?:<short><put>|<get>)<get><atom>t<put>Q<atom><size><put><size><put>"
+        rb"[\x88\x89]<get>\)R<put>t<put>R<put>",
+        size=size,
+    )
     of_parameter = _fill(rb"(?:[\x88\x89]<get>\)R<put>\x87<put>R<put>)?+", **names)
     # A handful of values before a tuple opcode is left to the scan: it looks whether the tuple is flat.
     values = rb"(?:<atom>|<short><put>){1,%d}+(?![\x85-\x87t])" % (_FLAT_TUPLE + 4)
     return re.compile(
         _fill(
-            rb"(?:<filling><get>|<call><of_parameter>|<values>|[\])}\x8fR\x81Q]<put>"
+            rb"(?:<filling><tensor>|<get>|<call><of_parameter>|<values>|[\])}\x8fR\x81Q]<put>"
             rb"|[aesub\x90](?![qrp\x94\x80\x95])|\((?!<atom>{0,%d}+t)){1,65000}+" % _FLAT_TUPLE,
             filling=_filling(names) + b"|" if filled else b"",
             values=_fill(values, **names),
+            tensor=_fill(tensor, **names),
             call=call,
             of_parameter=of_parameter,
             **names,

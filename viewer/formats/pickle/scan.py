@@ -134,8 +134,6 @@ class _Scanner:
     def _costs(self, end: int) -> str:
         """Why the part up to `end` may take long in C code; "" where it may not."""
         self.tally.small_fetches = self.fetched.total() + self.small_fetches
-        if self.small and not self.filled:
-            self.tally.small_fetches += self.runs.fetches(self.small)
         return self.tally.suspicion(end - self.start - self.payload.nbytes)
 
     def may_collide(self, end: int) -> bool:
@@ -160,7 +158,7 @@ class _Scanner:
         flat = 0  # how many numbers and short strings were just pushed, see `viewer.formats.pickle.flat`
         since = self.start  # where the first of them begins, or before
         next_stage = self.start
-        next_check = self.start + _STAGE_NBYTES  # and then each time that twice as much was read
+        next_check = self.start + 4 * _STAGE_NBYTES
         run = None
         for step in range(self.limits.pickle_steps):
             if step == self.limits.careful_opcodes and self._costs(position):
@@ -177,7 +175,7 @@ class _Scanner:
                 next_stage, run = position + _STAGE_NBYTES, self._compile(position)
             if position >= next_check:
                 self._check_memory(position, size)
-                next_check = 2 * position - self.start
+                next_check += 3 * (position - self.start)
 
             opcode = data[position]
             kind = kinds[opcode]
@@ -283,7 +281,7 @@ class _Scanner:
                 self.heavy.add(index)
             elif last == _ODD:
                 self._suspect("an object that enters the memo late")
-            if index < LOW_INDEXES and self.run is not None and last != _SMALL_TUPLE:
+            if index < LOW_INDEXES and self.run is not None:
                 self.run = self._compile(end)
         return end
 
@@ -384,9 +382,7 @@ class _Scanner:
         return following in b"RQ\x81"
 
     def _compile(self, position: int) -> re.Pattern[bytes]:
-        steps = self.heavy | self.long.keys()
-        if self.filled:
-            steps |= self.small  # fetches of them are to be counted, and counting bytes counts too many
+        steps = self.heavy | self.long.keys() | self.small
         light = bytes(i for i in range(LOW_INDEXES) if i not in steps)
         highest = position - self.start + _STAGE_NBYTES >> 16
         self.run = run_pattern(light, min(highest, 255), self.memoize, filled=self.filled)
