@@ -120,3 +120,13 @@ def test_that_names_in_a_tree_are_never_imported(tmp_path: Path) -> None:
     assert shown.nodes.type_name(0) == "antigravity.f"
     assert "antigravity" not in sys.modules
     assert [use.dotted for use in shown.globals] == ["antigravity.f"]
+
+
+def test_that_strides_which_the_format_has_not_are_packed_and_said(tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    tensor = torch.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+    source = save({"w": tensor}, tmp_path / "a.pt")
+    result = exported(source, flavour="safetensors", keep_strides=True)
+    assert torch.equal(load_file(result.path)["w"], tensor)
+    assert [finding.kind for finding in result.plan.findings] == ["changed"]

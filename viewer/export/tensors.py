@@ -64,6 +64,7 @@ class TensorReader:
         self._devices: set[str] = set()
         self._larger = 0
         self._cast = cast_target(options.cast)
+        self._keeps_strides = options.keep_strides and options.flavour == "pth"  # safetensors has none
 
     def tensor(self, reader: ContentReader, item: TensorStandIn) -> Value:
         """The value of a tensor."""
@@ -164,7 +165,7 @@ class TensorReader:
         if record is not None:
             return record
         if not lies and not ref.is_contiguous:
-            kept = kept_stride(shape, ref.stride) if self._options.keep_strides else None
+            kept = kept_stride(shape, ref.stride) if self._keeps_strides else None
             if kept is None:
                 self._packed.append(self._findings.path)
             else:

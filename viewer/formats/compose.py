@@ -17,6 +17,8 @@ from viewer.checkpoint.document import Checkpoint, FileFacts, GlobalUse
 from viewer.checkpoint.nodes import Key, Kind, NodeTable
 from viewer.checkpoint.tensors import CHUNKED, INLINE, NO_STORAGE, Assembly, StorageTable, TensorTable
 from viewer.errors import LimitExceeded
+from viewer.formats.content import ContentLimits
+from viewer.formats.grafts import PlacedGraft
 from viewer.formats.limits import LIMITS, Limits
 
 _TENSOR: Final = int(Kind.TENSOR)
@@ -132,6 +134,7 @@ class Composer:
     def _grow(self, root: Twig) -> NodeTable:
         """Breadth first, so that children are consecutive and come after their parents."""
         rows = _Rows(self._parts, self.limits)
+        grafts = [(0, root)] if isinstance(root, Graft) else []
         rows.append("", root, -1)
         at = 0
         while at < len(rows.open):
@@ -139,6 +142,8 @@ class Composer:
             first = len(rows.kinds)
             if isinstance(twig, Branch):
                 for key, child in twig.children.items():
+                    if isinstance(child, Graft):
+                        grafts.append((len(rows.kinds), child))
                     rows.append(key, child, number)
             elif isinstance(twig, Graft):
                 theirs = self._parts[twig.part].checkpoint.nodes
@@ -146,7 +151,14 @@ class Composer:
                     rows.append(theirs.key[node], Graft(twig.part, node), number)
             rows.families.append((number, first, len(rows.kinds) - first))
             at += 1
-        return rows.table()
+        nodes = rows.table()
+        if isinstance(self.limits, ContentLimits):
+            self.limits.grafts.append((nodes, [self._placed(number, graft) for number, graft in grafts]))
+        return nodes
+
+    def _placed(self, number: int, graft: Graft) -> PlacedGraft:
+        base = self._parts[graft.part]
+        return PlacedGraft(number, base.checkpoint.nodes, graft.node, base.tensor, base.storage)
 
 
 class _Rows:

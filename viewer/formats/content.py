@@ -8,11 +8,12 @@ with limits that ask the readers to keep it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key, Kind, NodeTable, OtherKey
+from viewer.formats.grafts import PartGraphs, PlacedGraft
 from viewer.formats.limits import Limits
 from viewer.formats.pickle.standins import Group, Problem, TensorStandIn, make_mapping
 from viewer.task import Task
@@ -40,9 +41,12 @@ class ContentLimits(Limits):
     ----------
     graphs
         Filled by the reading: each graph of which a tree was made, and the tree.
+    grafts
+        Filled too: each tree that was composed, and what stands in it from the parts.
     """
 
     graphs: list[tuple[object, NodeTable]] = field(default_factory=list, compare=False)
+    grafts: list[tuple[NodeTable, list[PlacedGraft]]] = field(default_factory=list, compare=False)
 
 
 def keeps_calls(limits: Limits, plain: str) -> bool:
@@ -84,17 +88,29 @@ def content_task(path: str | os.PathLike[str]) -> Task[Content]:
     for root, nodes in limits.graphs:
         if nodes is checkpoint.nodes:
             return Content(checkpoint, root)
-    return Content(checkpoint, graph_of_nodes(checkpoint.nodes))
+    return Content(checkpoint, _composed_graph(checkpoint.nodes, limits, PartGraphs(limits.graphs)))
 
 
-def graph_of_nodes(nodes: NodeTable) -> object:
-    """A graph made of a tree, for checkpoints that were put together of several files.
+def _composed_graph(nodes: NodeTable, limits: ContentLimits, graphs: PartGraphs) -> object:
+    """The graph of a checkpoint that was put together of several files: of its tree, and of their graphs."""
+    placed = next((grafts for whole, grafts in limits.grafts if whole is nodes), [])
+    for graft in placed:
+        if not graphs.has(graft.part):
+            graphs.add(graft.part, _composed_graph(graft.part, limits, graphs))
+    return graph_of_nodes(nodes, {graft.node: graphs.object_at(graft) for graft in placed})
 
-    What the tree does not hold in full is a `Problem`.
+
+def graph_of_nodes(nodes: NodeTable, known: Mapping[int, object]) -> object:
+    """A graph made of a tree. What the tree does not hold in full is a `Problem`.
+
+    Parameters
+    ----------
+    known
+        What stands at a node, where that is known better than the tree shows it.
     """
     made: list[object] = [None] * len(nodes)
     for node in reversed(range(len(nodes))):  # children have higher numbers than their parents
-        made[node] = _object_of(nodes, node, made)
+        made[node] = known[node] if node in known else _object_of(nodes, node, made)
     return made[0]
 
 
