@@ -118,16 +118,19 @@ def test_that_the_head_says_what_is_shared(tmp_path: Path) -> None:
     text = text_of(open_checkpoint(tmp_path / "m.pth"))
     assert "shared tensors      1, under 2 names" in text
     assert "storages            2, of 36 bytes; 1 shared by 2 tensors" in text
+    assert "2      8  in a storage of 32 bytes" in text
     assert "shared" not in text_of(checkpoint_of([Float32((2,)), Float32((2,))]))
 
 
 def test_that_facts_without_which_a_row_misleads_stand_in_it() -> None:
-    checkpoint = checkpoint_of([Float32((0,)), Float32((6,))])
+    checkpoint = checkpoint_of([Float32((0,)), Float32((6,)), Float32((1,))])
     checkpoint.tensors.extra[0] = {"real shape": "4×3, in param_shapes"}
+    checkpoint.tensors.extra[2] = {"qscheme": "per_tensor_affine", "scale": 0.5, "zero_point": 3}
     checkpoint.tensors.layout[1] = "nested"
     checkpoint.tensors.extra[1] = {"nested sizes": "1×2, 2×2"}
     assert "real shape 4×3, in param_shapes" in tree_of(checkpoint)[2]
     assert tree_of(checkpoint)[3].endswith("nested of 1×2, 2×2")
+    assert tree_of(checkpoint)[4].endswith("scale 0.5, zero point 3")
 
 
 def test_that_a_tensor_in_parts_says_so_and_is_no_fault(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ Every node is an entry, in tree order, the root first:
 * `kind`: "tensor", "storage", "link", "problem", or the name of the node's type ("dict", "int", "net.TinyNet");
 * `category`: which kind of node it is in our own table (`viewer.checkpoint.nodes.Kind`), in lower case;
 * of a tensor `type` ("tensor", "Parameter" …), `dtype`, `shape`, `stride`, `storage_offset`, `numel`, `nbytes` (of
-  its elements), `device` (the tag in the file), `requires_grad`, `layout`, `storage` (the storage's key) and, where
-  there is any, `extra`; with measures `stats`, with elements `values`;
+  its elements), `device` (the tag in the file), `requires_grad`, `layout`, `storage` and `storage_nbytes` (of its
+  storage the key and size) and, where there is any, `extra`; with measures `stats`, with elements `values`;
 * of a leaf `value`; of a link `target`, the path that shows the same object (null where that is too deep to name);
 * `problem`, where something cannot be read or not all below is listed.
 
@@ -148,16 +148,17 @@ def _tensor_fields(checkpoint: Checkpoint, number: int) -> str:
     tensors = checkpoint.tensors
     storage = tensors.storage[number]
     if storage == NO_STORAGE:
-        device, storage_key = checkpoint.tensor(number).device, "null"
+        device, storage_key, size = checkpoint.tensor(number).device, "null", "null"
     else:
         device, storage_key = checkpoint.storages.location[storage], json_string(checkpoint.storages.key[storage])
+        size = str(checkpoint.storages.nbytes[storage])
     extra = tensors.extra.get(number)
     return (
         f"{_geometry(tensors.dtype[number], tensors.shape[number], tensors.stride[number])}"
         f', "storage_offset": {tensors.storage_offset[number]}, "device": {json_string(device)}'
         f', "requires_grad": {json_value(bool(tensors.flags[number] & TensorFlag.REQUIRES_GRAD))}'
         f', "layout": {json_string(tensors.layout.get(number, "strided"))}, "storage": {storage_key}'
-        + (f', "extra": {json_value(extra)}' if extra else "")
+        f', "storage_nbytes": {size}' + (f', "extra": {json_value(extra)}' if extra else "")
     )
 
 

@@ -32,7 +32,10 @@ def _facts(checkpoint: Checkpoint) -> Iterator[tuple[str, str]]:
     for title, text in checkpoint.facts.items():
         yield shortened(printable(title), _TITLE_WIDTH - 1), shortened(printable(text), 200)
     numel = nbytes = 0
-    for dtype_code, shape in zip(checkpoint.tensors.dtype, checkpoint.tensors.shape, strict=True):
+    tensors = checkpoint.tensors
+    for number, (dtype_code, shape) in enumerate(zip(tensors.dtype, tensors.shape, strict=True)):
+        if tensors.storage[number] == NO_STORAGE and tensors.extra.get(number, {}).get("device") != "meta":
+            continue  # sparse, nested, a wrapper: its elements are those of its parts, which are tensors too
         count = numel_of(shape)
         numel += count
         nbytes += count * DTYPES[dtype_code].itemsize

@@ -149,6 +149,12 @@ def _tensor_notes(checkpoint: Checkpoint, number: int) -> list[str]:
         notes.append(printable(tensors.layout[number]) + (f" of {sizes}" if sizes else ""))
     elif storage != NO_STORAGE and not _contiguous(tensors.shape[number], tensors.stride[number]):
         notes.append(f"stride {shape_text(tensors.stride[number])}")
+    if "scale" in extra:
+        notes.append(f"scale {value_text(extra['scale'], 40)}, zero point {value_text(extra.get('zero_point'), 40)}")
+    if storage != NO_STORAGE:
+        whole = checkpoint.storages.nbytes[storage]
+        if numel_of(tensors.shape[number]) * DTYPES[tensors.dtype[number]].itemsize < whole:
+            notes.append(f"in a storage of {plural(whole, 'byte')}")
     notes += [
         f"{fact} {shortened(printable(str(extra[fact])), _TEXT_LENGTH)}" for fact in _NOTED_FACTS if fact in extra
     ]
