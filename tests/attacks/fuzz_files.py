@@ -8,29 +8,22 @@ and starts nothing. What breaks that is printed, and written to `fuzz-SEED-NUMBE
 
 from __future__ import annotations
 
-import argparse
-import gc
 import io
 import json
 import os
 import random
-import resource
 import struct
-import sys
 import tarfile
 import tempfile
-import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from tests.attacks.fuzz_pickle import Outcome, mutate
+from tests.attacks.fuzz_pickle import mutate
+from tests.attacks.fuzzing import arguments, report, run
 from tests.attacks.pickle_child import OUR_OWN
-from viewer.errors import ViewerError
 from viewer.formats.opening import open_task
 from viewer.task import run as run_task
 
-SECONDS = 5.0
 ZIP_HEADERS = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06")
 HARMLESS_EVENTS = OUR_OWN | {"compile"}
 """An .npy header is a Python literal; `ast.literal_eval` compiles it to a syntax tree and runs nothing ("exec" is an
@@ -127,90 +120,47 @@ def mutate_file(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
     return mutate(rng, data, pool)
 
 
-def run(count: int, seed: int, folder: Path) -> Iterator[Outcome]:
-    """Open `count` mutated files; yields the outcome so far after each hundred, and at the end."""
-    rng = random.Random(seed)
-    named = seeds()
-    pool = list(named.values())
-    for name, data in named.items():  # so that all modules are imported before the hook listens
-        _open(_write(folder, name, data))
-    "".encode("cp437")  # the codec of old names in zip files
-    events: list[str] = []
-    own = str(folder)
-    listening = False
+class FileFuzz:
+    """Mutated files, each written to `folder` under the name of its kind."""
 
-    def hear(event: str, args: tuple[object, ...]) -> None:
-        if not listening or event in HARMLESS_EVENTS:
-            return
-        if event in ("open", "os.listdir", "os.scandir") and os.fspath(str(args[0])).startswith(own):
-            return
-        events.append(f"{event} {str(args)[:100]}")
+    def __init__(self, seed: int, folder: Path) -> None:
+        self._rng = random.Random(seed)
+        self._folder = folder
+        self._seeds = seeds()
+        self._pool = list(self._seeds.values())
+        for name, data in self._seeds.items():  # so that all modules are imported before the hook listens
+            self._write(name, data)
+            self.open(name, data)
+        "".encode("cp437")  # the codec of old names in zip files
 
-    sys.addaudithook(hear)
-    outcome = Outcome()
-    gc.collect()
-    for number in range(count):
-        name = rng.choice(list(named))
-        data = mutate_file(rng, named[name], pool)
-        path = _write(folder, name, data)
-        started = time.process_time()
-        listening = True
-        try:
-            checkpoint = _open(path)
-            outcome.opened += not checkpoint.warnings
-            outcome.partial += bool(checkpoint.warnings)
-        except ViewerError:
-            outcome.refused += 1
-        except BaseException as error:  # noqa: BLE001 - the very thing that is looked for
-            outcome.faults.append((data, f"{name}: {type(error).__name__}: {error}"))
-        finally:
-            listening = False
-        seconds = time.process_time() - started
-        outcome.slowest_s = max(outcome.slowest_s, seconds)
-        if seconds > SECONDS:
-            outcome.faults.append((data, f"{name}: took {seconds:.1f} s"))
-        if events:
-            outcome.faults.append((data, f"{name}: set off {events[:5]}"))
-            events.clear()
-        if number % 100 == 99:
-            yield outcome
-    yield outcome
+    def make(self) -> tuple[str, bytes]:
+        name = self._rng.choice(list(self._seeds))
+        data = mutate_file(self._rng, self._seeds[name], self._pool)
+        self._write(name, data)
+        return name, data
 
+    def open(self, name: str, _data: bytes) -> bool:
+        return not run_task(open_task(self._folder / name)).warnings
 
-def _open(path: Path):  # type: ignore[no-untyped-def]
-    return run_task(open_task(path))
+    def is_own(self, event: str, args: tuple[object, ...]) -> bool:
+        if event in ("open", "os.listdir", "os.scandir"):
+            return os.fspath(str(args[0])).startswith(str(self._folder))
+        return event in HARMLESS_EVENTS
 
-
-def _write(folder: Path, name: str, data: bytes) -> Path:
-    path = folder / name
-    path.write_bytes(data)
-    return path
+    def _write(self, name: str, data: bytes) -> None:
+        (self._folder / name).write_bytes(data)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Mutate checkpoint files and open them")
-    parser.add_argument("--count", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, help="where the mutated files are written; best in memory")
-    options = parser.parse_args()
-    outcome = Outcome()
+    options = arguments(
+        "Mutate checkpoint files and open them",
+        lambda parser: parser.add_argument(
+            "--folder", type=Path, help="where the mutated files are written; best in memory"
+        ),
+    )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        for nth, outcome in enumerate(run(options.count, options.seed, Path(folder))):
-            if nth % 100 == 0 or outcome.faults:
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-                print(
-                    f"{outcome.opened:,} opened, {outcome.partial:,} in part, {outcome.refused:,} refused, "
-                    f"{len(outcome.faults):,} faults, slowest {outcome.slowest_s:.2f} s, peak {peak:,} MiB",
-                    flush=True,
-                )
-            if outcome.faults:
-                break
-    for number, (data, what) in enumerate(outcome.faults):
-        Path(f"fuzz-{options.seed}-{number}.bin").write_bytes(data)
-        print(what)
-    total = outcome.opened + outcome.partial + outcome.refused
-    print(f"{total:,} inputs")
-    return bool(outcome.faults)
+        fuzz = FileFuzz(options.seed, Path(folder))
+        return report(run(fuzz, options.count), options.seed, ".bin")
 
 
 if __name__ == "__main__":

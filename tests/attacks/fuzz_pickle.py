@@ -9,27 +9,22 @@ beside the built-in ones.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import datetime
 import io
 import pickle
 import random
-import sys
-import time
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
+from tests.attacks.fuzzing import arguments, report, run
 from tests.attacks.pickle_child import OUR_OWN
-from viewer.errors import ViewerError
 from viewer.formats.pickle import PickleSession, StorageStandIn
 from viewer.formats.pickle.actions import ACTIONS
 from viewer.formats.pickle.opcodes import COUNTED_ARGUMENT, FIXED_ARGUMENT, LINE_ARGUMENT
 from viewer.formats.tree import build_nodes
 
-SECONDS = 5.0
 OPCODES = [*FIXED_ARGUMENT, *COUNTED_ARGUMENT, *LINE_ARGUMENT, b"\x82", b"\x83", b"\x84"]
 NAMES = [
     b"cos\nsystem\n",
@@ -103,88 +98,32 @@ def mutate(rng: random.Random, data: bytes, pool: Sequence[bytes]) -> bytes:
     return bytes(out)
 
 
-@dataclass
-class Outcome:
-    """What a run came to.
+class PickleFuzz:
+    """Mutated pickles."""
 
-    Attributes
-    ----------
-    opened, partial, refused
-        How many inputs gave a tree, a part of one, or a ViewerError.
-    faults
-        What went wrong: the input and what happened.
-    slowest_s
-        The longest that one input took.
-    """
+    def __init__(self, seed: int, more: Sequence[bytes] = ()) -> None:
+        self._rng = random.Random(seed)
+        self._pool = [*seeds(), *more]
 
-    opened: int = 0
-    partial: int = 0
-    refused: int = 0
-    faults: list[tuple[bytes, str]] = field(default_factory=list)
-    slowest_s: float = 0.0
+    def make(self) -> tuple[str, bytes]:
+        return "data.pkl", mutate(self._rng, self._rng.choice(self._pool), self._pool)
 
-
-def run(count: int, seed: int, more: Sequence[bytes] = ()) -> Iterator[Outcome]:
-    """Open `count` mutated pickles; yields the outcome so far after each hundred, and at the end."""
-    rng = random.Random(seed)
-    pool = [*seeds(), *more]
-    events: list[str] = []
-    listening = False
-
-    def hear(event: str, args: tuple[object, ...]) -> None:
-        if listening and event not in OUR_OWN:
-            events.append(f"{event} {str(args)[:100]}")
-
-    sys.addaudithook(hear)
-    outcome = Outcome()
-    for number in range(count):
-        data = mutate(rng, rng.choice(pool), pool)
+    def open(self, name: str, data: bytes) -> bool:
         session = PickleSession(nested_loader=lambda raw: StorageStandIn(0, 0) if len(raw) % 2 else None)
-        started = time.process_time()
-        listening = True
-        try:
-            loaded = session.load(data, source_name="data.pkl", partial=True)
-            build_nodes(loaded.root, session)
-            outcome.opened += not loaded.problem
-            outcome.partial += bool(loaded.problem)
-        except ViewerError:
-            outcome.refused += 1
-        except BaseException as error:  # noqa: BLE001 - the very thing that is looked for
-            outcome.faults.append((data, f"{type(error).__name__}: {error}"))
-        finally:
-            listening = False
-        seconds = time.process_time() - started
-        outcome.slowest_s = max(outcome.slowest_s, seconds)
-        if seconds > SECONDS:
-            outcome.faults.append((data, f"took {seconds:.1f} s"))
-        if events:
-            outcome.faults.append((data, f"set off {events[:5]}"))
-            events.clear()
-        if number % 100 == 99:
-            yield outcome
-    yield outcome
+        loaded = session.load(data, source_name=name, partial=True)
+        build_nodes(loaded.root, session)
+        return not loaded.problem
+
+    def is_own(self, event: str, _args: tuple[object, ...]) -> bool:
+        return event in OUR_OWN
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Mutate pickles and open them")
-    parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--count", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    outcome = Outcome()
-    for nth, outcome in enumerate(run(options.count, options.seed, [path.read_bytes() for path in options.files])):
-        if nth % 100 == 0 or outcome.faults:
-            print(
-                f"{outcome.opened:,} opened, {outcome.partial:,} in part, {outcome.refused:,} refused, "
-                f"{len(outcome.faults):,} faults, slowest {outcome.slowest_s:.2f} s",
-                flush=True,
-            )
-        if outcome.faults:
-            break
-    for number, (data, what) in enumerate(outcome.faults):
-        Path(f"fuzz-{options.seed}-{number}.pkl").write_bytes(data)
-        print(what)
-    return bool(outcome.faults)
+    options = arguments(
+        "Mutate pickles and open them", lambda parser: parser.add_argument("files", nargs="*", type=Path)
+    )
+    fuzz = PickleFuzz(options.seed, [path.read_bytes() for path in options.files])
+    return report(run(fuzz, options.count), options.seed, ".pkl")
 
 
 if __name__ == "__main__":
