@@ -76,6 +76,7 @@ class OverviewPage(Page):
         self.column.addWidget(self.problems)
         self.column.addWidget(self.jump, 0, Qt.AlignmentFlag.AlignLeft)
         self.column.addWidget(self.value, 1)
+        self._facts_head = self.section("Contents")
         self.column.addWidget(self.facts)
 
         self.parts = RecognisedParts(theme, self.body)
@@ -95,7 +96,7 @@ class OverviewPage(Page):
         self.column.addStretch(0)
         self._optional: tuple[QWidget, ...] = (
             *(self.problem, self.lead, self.jump, self.value, self.facts),
-            *(self.problems, self.parts, self._values_head, self.values, self.whole),
+            *(self.problems, self._facts_head, self.parts, self._values_head, self.values, self.whole),
             *(self._dtype_head, self.dtypes, self._names_head, self.names, self._faults_head, self.faults),
             *(self._file_head, self.file, self._warnings_head, self.warnings, self._globals_head, self.globals),
         )
@@ -201,6 +202,7 @@ class OverviewPage(Page):
     def _show_whole(self, facts: WholeFacts) -> None:
         assert self._checkpoint is not None
         self.problems.setVisible(bool(facts.tensors))
+        self._facts_head.setVisible(bool(facts.tensors))
         self.problems.show_checkpoint(self._checkpoint, facts.node_of)
         self.whole.setVisible(bool(facts.tensors))
         self.whole.show_facts(self._checkpoint, facts)
