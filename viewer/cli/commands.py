@@ -44,6 +44,7 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command("show", "viewer.cli.show", "print the tree of a checkpoint, as text or JSON, with statistics and values"),
+    Command("values", "viewer.cli.values", "print elements of one tensor, as torch does or to take elsewhere"),
     Command(
         "diff", "viewer.cli.diff", "compare two checkpoints, or two parts of one: what changed, where, by how much"
     ),

@@ -205,3 +205,29 @@ def _vector(
         texts = [write(value) for value in values]
     lines = [", ".join(texts[at : at + per_line]) for at in range(0, len(texts), per_line)]
     return "[" + f",\n{' ' * (indent + 1)}".join(lines) + "]"
+
+
+_UNNAMED: Final = frozenset({"float32", "complex64", "int64", "bool"})
+"""dtypes that torch does not print, since they follow from the values."""
+
+
+def printed_tensor(values: Nested, dtype: str, shape: tuple[int, ...], options: PrintOptions = TORCH_DEFAULT) -> str:
+    """A tensor as `print` shows it in torch: `tensor([...], dtype=torch.bfloat16)`."""
+    prefix = "tensor("
+    text = tensor_text(values, options, indent=len(prefix))
+    suffixes: list[str] = []
+    if 0 in shape:
+        suffixes += [f"size={shape}"] if len(shape) != 1 else []
+        suffixes += [f"dtype=torch.{dtype}"] if dtype != "float32" else []
+    elif dtype not in _UNNAMED:
+        suffixes.append(f"dtype=torch.{dtype}")
+    written = prefix + text
+    length = len(written) - (written.rfind("\n") + 1) + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > options.linewidth:
+            written += ",\n" + " " * len(prefix) + suffix
+            length = len(prefix) + len(suffix)
+        else:
+            written += ", " + suffix
+            length += len(suffix) + 2
+    return written + ")"
