@@ -8,20 +8,31 @@ import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tools.virtual_screen import virtual_screen
+from viewer.gui.format import NO_VALUE
 from viewer.resources import resource_path
 
 if TYPE_CHECKING:
     from tools.window_driver import Condition
+    from viewer.gui.meaning.optimizer_page import OptimizerPage
     from viewer.gui.window import MainWindow
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "screenshots"
 SAMPLES = [resource_path(f"samples/training-step-{step}.pth") for step in ("0200", "0400")]
 SIZE = (1280, 800)
-NAMES = ("start", "checkpoint-light", "checkpoint-dark", "compare-light", "compare-dark", "error")
+NAMES = (
+    "start",
+    "checkpoint-light",
+    "checkpoint-dark",
+    "compare-light",
+    "compare-dark",
+    "optimizer-light",
+    "optimizer-dark",
+    "error",
+)
 
 
 def draw(name: str) -> None:
@@ -40,6 +51,8 @@ def draw(name: str) -> None:
             drive(_error, [SAMPLES[0], broken, notes], theme=theme)
     elif name.startswith("compare"):
         drive(_compare, theme=theme)
+    elif name.startswith("optimizer"):
+        drive(_optimizer, [SAMPLES[1]], theme=theme)
     else:
         drive(_checkpoint, SAMPLES, theme=theme)
 
@@ -87,6 +100,27 @@ def _compare(window: MainWindow) -> Generator[Condition, None, None]:
     yield lambda: page.details.shows_pair
     yield _devices_are_known(window)
     _save(window, "compare-dark" if _is_dark(window) else "compare-light")
+
+
+def _optimizer(window: MainWindow) -> Generator[Condition, None, None]:
+    from tools.window_driver import document_is_shown
+
+    window.resize(1440, 880)
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    assert page.details is not None
+    yield lambda: page.recognition.recognition is not None
+    page.tree.go_to_path("optimizer/state[2]")
+    shown: OptimizerPage | None = None
+    while shown is None:
+        yield lambda: True
+        shown = cast("OptimizerPage | None", page.details.page("Optimizer"))
+    yield lambda: shown.view.entries.rows is not None and len(shown.norms.briefs) > 0
+    yield lambda: shown.details.facts.texts()[-1][1] != NO_VALUE
+    yield _devices_are_known(window)
+    _save(window, "optimizer-dark" if _is_dark(window) else "optimizer-light")
 
 
 def _error(window: MainWindow) -> Generator[Condition, None, None]:

@@ -107,7 +107,7 @@ class EntryDetails(Page):
         self._asked = True
         missing = self._adam.missing(self._norms.briefs)
         if missing:
-            self._norms.ask_in_sight(missing)
+            self._norms.ask_in_sight(missing, place="entry")
             return
         request = self._adam.request(self._document, self._norms.briefs, self._device)
         if request is None:

@@ -39,6 +39,8 @@ class EntryView(PlainTable):
         self.entries.setParent(self)
         self._settle = QTimer(self, singleShot=True, interval=_SETTLES_MS)
         self._settle.timeout.connect(self._tell_sight)
+        self._centre = QTimer(self, singleShot=True, interval=0)
+        self._centre.timeout.connect(self._show_current)
         header = self.horizontalHeader()
         header.setSectionsClickable(True)
         header.setSortIndicatorClearable(True)
@@ -72,6 +74,7 @@ class EntryView(PlainTable):
             return False
         self.setCurrentIndex(index)
         self.scrollTo(index, self.ScrollHint.PositionAtCenter)
+        self._centre.start()  # and again, once the parts of the page have their heights
         return True
 
     def tell_sight_soon(self) -> None:
@@ -79,10 +82,10 @@ class EntryView(PlainTable):
         self._settle.start()
 
     def fit(self) -> None:
-        """Columns as wide as their cells."""
+        """Columns as wide as the cells in sight need."""
         room = max(220, self.viewport().width() * 2 // 5)
         name = next((nth for nth, column in enumerate(self.entries.columns) if column.what == What.NAME), 1)
-        self.fit_columns({0: 160, name: max(room, 260)})
+        self.fit_columns({0: 160, name: max(room, 260)}, self._positions_in_sight())
 
     def go_to_parameter(self) -> None:
         """Ask for the current row's parameter."""
@@ -165,8 +168,19 @@ class EntryView(PlainTable):
     def _tell_sight(self) -> None:
         if not self.isVisible() or not self.entries.order:
             return
+        self.in_sight.emit(self.rows_in_sight())
+
+    def rows_in_sight(self) -> list[int]:
+        """The rows on screen."""
+        shown = self._positions_in_sight()
+        return list(self.entries.order[shown.start : shown.stop])
+
+    def _positions_in_sight(self) -> range:
         first = max(0, self.rowAt(0))
         last = self.rowAt(self.viewport().height() - 1)
-        if last < 0:
-            last = len(self.entries.order) - 1
-        self.in_sight.emit(list(self.entries.order[first : last + 1]))
+        return range(first, len(self.entries.order) if last < 0 else last + 1)
+
+    def _show_current(self) -> None:
+        found = self.selectionModel().selectedRows()
+        if found:
+            self.scrollTo(found[0], self.ScrollHint.PositionAtCenter)

@@ -185,7 +185,7 @@ class GroupView(PlainTable):
         self, checkpoint: Checkpoint | None, optimizer: OptimizerFacts | None, briefs: Mapping[int, TensorBrief]
     ) -> None:
         self.groups.show(checkpoint, optimizer, briefs)
-        self.fit_columns({}, samples=60)
+        self.fit_columns({}, range(self.groups.rowCount()))
         self.updateGeometry()
 
     def copy_all(self) -> None:

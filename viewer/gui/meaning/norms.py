@@ -55,7 +55,6 @@ class NormStore(QObject):
         self._batches: list[tuple[int, ...]] = []
         self._job: int | None = None
         self._done = self._total = 0
-        self._sight_job: int | None = None
         self.briefs: dict[int, TensorBrief] = {}
 
     @property
@@ -77,8 +76,11 @@ class NormStore(QObject):
         """Bytes that would have to be read for these."""
         return sum(self._nbytes(number) for number in set(numbers) if number not in self.briefs)
 
-    def ask_in_sight(self, numbers: Sequence[int]) -> None:
-        """These are on screen: single values are read at once, the rest where it is little."""
+    def ask_in_sight(self, numbers: Sequence[int], *, place: str = "rows") -> None:
+        """These are on screen: single values are read at once, the rest where it is little.
+
+        A newer question for the same `place` cancels the one before.
+        """
         if self._checkpoint is None:
             return
         missing = [number for number in dict.fromkeys(numbers) if number not in self.briefs]
@@ -86,12 +88,12 @@ class NormStore(QObject):
             shapes = self._checkpoint.tensors.shape
             missing = [number for number in missing if numel_of(shapes[number]) <= 1]
         if missing:
-            self._sight_job = self._bridge.submit(
+            self._bridge.submit(
                 Brief(self._document, tuple(missing), self._device),
                 owner=self,
                 on_result=self._take,
                 on_failure=self._ignore,
-                supersede="in sight",
+                supersede=f"in sight {place}",
             )
 
     def ask_all(self, numbers: Iterable[int]) -> None:

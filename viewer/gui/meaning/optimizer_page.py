@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _SETTLES_MS: Final = 120
 _TOP_SHARE: Final = 0.34
 _DETAILS_SHARE: Final = 0.26
-_DETAILS_HEIGHT: Final = 190
+_DETAILS_HEIGHT: Final = 168
 
 
 class OptimizerPage(QWidget):
@@ -67,6 +67,7 @@ class OptimizerPage(QWidget):
         self._order_runner = SliceRunner(self)
         self._count_runner = SliceRunner(self)
         self.splitter = QSplitter(Qt.Orientation.Vertical, self)
+        self._fitted = False  # columns are as wide as values need, not the words that there are none yet
         self._moved = False  # the person gave the parts their heights
         self.top = Page(self.splitter)
         self.head = WordsLabel(theme, "text", self.top.body)
@@ -131,7 +132,7 @@ class OptimizerPage(QWidget):
         self.groups.setVisible(bool(optimizer.groups))
         self._divide()
         if numbers := self.groups.groups.tensors():
-            self.norms.ask_in_sight(numbers)
+            self.norms.ask_in_sight(numbers, place="groups")
         self._layout_runner.start(rows_task(checkpoint, recognition, optimizer, self.norms.briefs), self._take_rows)
         if self._rows is None:
             self.count.setText(f"laying out {format_count(len(optimizer.entries))} entries …")
@@ -154,6 +155,7 @@ class OptimizerPage(QWidget):
             runner.stop()
         self._rows = None
         self._column = None
+        self._fitted = False
         self.view.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.view.entries.show(None, array("q"))
         self.details.show_row(self._document, None, None)
@@ -254,6 +256,13 @@ class OptimizerPage(QWidget):
     def _values_came(self) -> None:
         self.view.entries.values_came()
         self.groups.groups.values_came()
+        rows = self._rows
+        if self._fitted or rows is None:
+            return
+        shown = [number for row in self.view.rows_in_sight() for number in rows.tensors(row)]
+        if shown and self.norms.briefs.keys() >= set(shown):
+            self._fitted = True  # once: from then on widths are the person's
+            self.view.fit()
 
     def _show_progress(self, done: int, total: int) -> None:
         self.compute.setText(f"Stop · {format_bytes(done)} of {format_bytes(total)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
@@ -77,15 +78,16 @@ class PlainTable(QTableView):
     def row_height(self) -> int:
         return row_height(self._theme)
 
-    def fit_columns(self, widest: dict[int, int], samples: int = 40) -> None:
-        """Make columns as wide as the first rows need, and no wider than `widest` (in pixels, by column)."""
+    def fit_columns(self, widest: dict[int, int], rows: Iterable[int]) -> None:
+        """Make columns as wide as some rows need, and no wider than `widest` (in pixels, by column)."""
+        sampled = list(rows)
         model = self.model()
         mono = QFontMetrics(self._theme.mono())
         words = QFontMetrics(self.font())
         for column in range(model.columnCount()):
             head = str(model.headerData(column, Qt.Orientation.Horizontal) or "")
             width = words.horizontalAdvance(head) + 12  # and the arrow of the order
-            for row in range(min(samples, model.rowCount())):
+            for row in sampled:
                 width = max(width, mono.horizontalAdvance(str(model.index(row, column).data() or "")))
             self.setColumnWidth(column, min(width + 2 * (PADDING + _TEXT_MARGIN) + _SLACK, widest.get(column, 320)))
 
