@@ -14,13 +14,13 @@ from tests.tensors.made import add_view, checkpoint_of
 from tests.tensors.test_every_dtype import FLOAT8, FLOATS, INTS, STRIDES, numbers_of, sample
 from viewer.checkpoint.tensors import NO_STORAGE
 from viewer.errors import ViewerError
-from viewer.task import run
+from viewer.task import Progress, run
 from viewer.tensors.auto_bins import FEWEST, MOST, auto_bins
 from viewer.tensors.histogram_results import AUTO_BINS, BinRule, RuledSummary
 from viewer.tensors.many import MAX_TENSORS, many_task
 from viewer.tensors.results import Histogram
 from viewer.tensors.ruled import ruled_task
-from viewer.tensors.signed_log import signed_exp, signed_log, signed_log_edges, threshold_of
+from viewer.tensors.signed_log import signed_log, signed_log_edges, threshold_of
 from viewer.tensors.summary import summarise_task
 
 RULES = {
@@ -129,13 +129,24 @@ def test_that_the_automatic_rule_says_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threshold", [2.0**-20, 0.1, 1.0, 3e5])
-def test_that_the_signed_logarithm_and_its_inverse_agree(threshold: float) -> None:
-    for value in (0.0, -0.0, 1e-300, -threshold, 5.5, -1e12, 1e300):
-        place = signed_log(value, threshold)
-        assert math.copysign(1, place) == math.copysign(1, value)
-        assert math.isclose(signed_exp(place, threshold), value, rel_tol=1e-12, abs_tol=threshold * 1e-15)
+def test_that_the_signed_logarithm_is_straight_about_zero_and_logarithmic_far_from_it(threshold: float) -> None:
+    places = [signed_log(value, threshold) for value in (-1e12, -5.5, -0.0, 0.0, 1e-300, 5.5, 1e300)]
+    assert places == sorted(places)
+    assert math.copysign(1, places[2]) == -1
+    assert places[1] == -places[5]
     assert signed_log(threshold * 1e-9, threshold) == pytest.approx(1e-9)
     assert signed_log(1000 * threshold, threshold) == pytest.approx(math.log(1001))
+
+
+def test_that_progress_goes_on_to_one_end_whatever_is_counted_again(tmp_path: Path) -> None:
+    checkpoint = checkpoint_of(tmp_path, torch.randn(50, 3), torch.randn(9).bfloat16())
+    for number in (0, 1):
+        for rule in RULES.values():
+            steps: list[Progress] = []
+            run(ruled_task(checkpoint, number, rule), steps.append)
+            shares = [step.done / step.total for step in steps if step.total]
+            assert shares == sorted(shares)
+            assert shares[-1] <= 1
 
 
 @pytest.mark.parametrize(

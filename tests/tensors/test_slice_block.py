@@ -61,7 +61,7 @@ def block_of(checkpoint: Checkpoint, number: int, axes: SliceAxes, *place: int) 
 def check_block(block: ValueBlock, wanted: torch.Tensor) -> None:
     """Compare with a 2-D tensor of the same dtype: values, bits, and single elements."""
     assert (block.n_rows, block.n_columns) == tuple(wanted.shape)
-    assert block.torch_dtype == str(wanted.dtype)
+    assert f"torch.{block.dtype}" == str(wanted.dtype)
     assert (block.patterns or block.data) == raw(wanted)
     if wanted.dtype in (torch.float64, torch.complex128, torch.complex64) or not wanted.dtype.is_floating_point:
         values = wanted

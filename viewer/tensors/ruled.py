@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.errors import ViewerError
-from viewer.task import Task
+from viewer.task import Result, Task
 from viewer.tensors.auto_bins import auto_bins
 from viewer.tensors.edge_counts import edge_counts_task
 from viewer.tensors.histogram import edges_for, histogram_of
 from viewer.tensors.histogram_results import AUTO_BINS, BinRule, RuledHistogram, RuledSummary
-from viewer.tensors.results import Statistics
+from viewer.tensors.results import PartSummary, Statistics
 from viewer.tensors.signed_log import signed_log_edges
 from viewer.tensors.summary import summarise_task
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
 
 
 def ruled_task(checkpoint: Checkpoint, number: int, rule: BinRule, *, device: str = "cpu") -> Task[RuledSummary]:
@@ -31,15 +33,47 @@ def ruled_task(checkpoint: Checkpoint, number: int, rule: BinRule, *, device: st
         When the rule makes no edges (bins, range or threshold), or as `summarise_task` raises.
     """
     is_bool = checkpoint.tensor(number).dtype.kind == "bool"
-    summary = yield from summarise_task(checkpoint, number, device=device)
-    ways = [(summary.of, summary.statistics), *((part.name, part.statistics) for part in summary.parts)]
-    plans = [edges_by_rule(statistics, rule, is_bool=is_bool) for _, statistics in ways]
-    counted = yield from edge_counts_task(checkpoint, number, [plan.edges for plan in plans], device=device)
-    histograms = tuple(
-        RuledHistogram(name, histogram_of(plan.edges, counts, 1, statistics, plan.note), plan.rule, plan.threshold)
-        for (name, statistics), plan, counts in zip(ways, plans, counted, strict=True)
-    )
-    return RuledSummary(summary, histograms)
+    bins = BinRule().bins if rule.bins == AUTO_BINS else rule.bins
+    summary = yield from _part_task(summarise_task(checkpoint, number, device=device, bins=bins), 0, 2)
+    ways = [PartSummary(summary.of, summary.statistics, summary.histogram), *summary.parts]
+    plans = [edges_by_rule(way.statistics, rule, is_bool=is_bool) for way in ways]
+    # Between the edges that every summary has, the values are counted already.
+    wanted = [
+        None if plan.edges is None or plan.edges.tolist() == way.histogram.edges.tolist() else plan.edges
+        for way, plan in zip(ways, plans, strict=True)
+    ]
+    counted: list[Ints | None] = [None] * len(ways)
+    if any(edges is not None for edges in wanted):
+        steps = edge_counts_task(checkpoint, number, wanted, device=device)
+        counted = yield from _part_task(steps, 2, 1)
+    return RuledSummary(summary, tuple(map(_ruled, ways, plans, counted)))
+
+
+def _ruled(way: PartSummary, plan: Plan, counts: Ints | None) -> RuledHistogram:
+    if plan.edges is None or counts is not None:
+        histogram = histogram_of(plan.edges, counts, 1, way.statistics, plan.note)
+    else:
+        histogram = replace(way.histogram, note=plan.note)
+    return RuledHistogram(way.name, histogram, plan.rule, plan.threshold)
+
+
+def _part_task(task: Task[Result], before: int, weight: int) -> Task[Result]:
+    """A task as `weight` of three parts of a longer one, `before` of which are done: each is a pass over the tensor.
+
+    Partial results pass through.
+    """
+    try:
+        while True:
+            step = next(task)
+            # The bytes of one pass: both tasks tell those of all their passes.
+            size = step.total // weight
+            done = before * size + step.done
+            yield replace(step, done=min(done, 3 * size), total=3 * size)
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+    finally:
+        task.close()
 
 
 class Plan:

@@ -21,11 +21,6 @@ def signed_log(value: float, threshold: float) -> float:
     return math.copysign(math.log1p(abs(value) / threshold), value)
 
 
-def signed_exp(position: float, threshold: float) -> float:
-    """The x whose signed logarithm this is."""
-    return math.copysign(math.expm1(abs(position)) * threshold, position)
-
-
 def threshold_of(low: float, high: float) -> float | None:
     """The largest magnitude over 10**DECADES, as a power of two so that it is exact; None where that is about 0."""
     largest = max(abs(low), abs(high))

@@ -118,11 +118,6 @@ class ValueBlock:
     stored_format: str = ""
     stored: bytes = b""
 
-    @property
-    def torch_dtype(self) -> str:
-        """As torch prints it: "torch.float32"."""
-        return f"torch.{self.dtype}"
-
     def holds(self, row: int, column: int) -> bool:
         return 0 <= row - self.first_row < self.n_rows and 0 <= column - self.first_column < self.n_columns
 
