@@ -18,6 +18,7 @@ from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.message_bar import Message
 from viewer.gui.override import override
+from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 
@@ -75,6 +76,8 @@ class DocumentTabs(QTabWidget):
         self._lost: list[Path] = []
         self._recent: RecentFiles | None = None
         self._together: set[Path] = set()
+        self._ahead = SliceRunner(self)
+        self._is_ahead = False
         self.setDocumentMode(True)
         self.setTabsClosable(True)
         self.setMovable(True)
@@ -223,6 +226,11 @@ class DocumentTabs(QTabWidget):
         assert checkpoint is not None
         self.opened.emit(page.path)
         self._offer_comparison(page.path)
+        if len(self.pages) > 1 and not self._is_ahead:
+            from viewer.gui.compare.ahead import modules_task
+
+            self._is_ahead = True
+            self._ahead.start(modules_task(), _ignore)
         if checkpoint.warnings:
             count = len(checkpoint.warnings)
             more = "" if count == 1 else f" (and {count - 1:,} more)"
@@ -317,6 +325,10 @@ class DocumentTabs(QTabWidget):
             self.close_tab(self.tabBar().tabAt(event.position().toPoint()))
             return True
         return super().eventFilter(watched, event)
+
+
+def _ignore(_none: None) -> None:
+    """The modules are there; nobody waits for them."""
 
 
 def side_title(path: Path) -> str:

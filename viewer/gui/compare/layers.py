@@ -9,7 +9,7 @@ from viewer.gui.compare.rollups import is_floating
 from viewer.gui.compare.table import GROUP, CompareTable
 from viewer.task import Progress, Task
 
-_SLICE = 1024
+_SLICE = 256
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +13,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from viewer.compare.comparison import Comparison
-from viewer.compare.overview import sentence
 from viewer.compare.results import WHOLE_FILES, CompareOptions, RenameRule
 from viewer.errors import Cancelled, ViewerError
 from viewer.gui.compare.bars import CompareBars
@@ -20,13 +20,13 @@ from viewer.gui.compare.details import PairPanel
 from viewer.gui.compare.exporting import ReportExporter
 from viewer.gui.compare.header import SidesHeader
 from viewer.gui.compare.session import ComparisonSession, Side
+from viewer.gui.compare.told import told_text
 from viewer.gui.compare.tolerance_dialog import tolerance_words
 from viewer.gui.compare.tree import CompareTree
 from viewer.gui.compare.watch import FileWatch
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.export.explain_panel import ExplainStack
 from viewer.gui.file_dialogs import OPEN_FILTERS
-from viewer.gui.format import format_count
 from viewer.gui.message_bar import Message
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
@@ -34,6 +34,8 @@ from viewer.gui.tree.display import DisplayOptions
 Choices: TypeAlias = Callable[[], Sequence[tuple[str, Path]]]
 """What could stand on a side: headings ("Open documents", "Recent files") and paths."""
 
+_FREEZE_FROM: Final = 10_000
+"""Rows, as for documents."""
 _SHARES: Final = 62, 38
 """Of the height: the tree, and the details."""
 
@@ -185,6 +187,7 @@ class ComparePage(QWidget):
         self.details.release()
         self.exporter.release()
         self.session.close()
+        gc.unfreeze()
 
     # What comes
 
@@ -208,6 +211,8 @@ class ComparePage(QWidget):
 
     @Slot()
     def _refreshed(self) -> None:
+        if self.comparison is not None and len(self.comparison.rows) >= _FREEZE_FROM:
+            gc.freeze()  # results live as long as the tab, and a collection that walks them stops the window
         self._show_sentence()
         self.details.refresh()
 
@@ -257,16 +262,7 @@ class ComparePage(QWidget):
         self.sentence.setText(html.escape(text))
 
     def _show_sentence(self, ended: str = "") -> None:
-        comparison = self.comparison
-        if comparison is None:
-            self.sentence.setText(f"{ended}: nothing was compared")
-        elif comparison.overview is not None:
-            self.sentence.setText(_emphasised(comparison.overview.sentence))
-        else:
-            wanted = [row for row, is_value in enumerate(comparison.rows.is_value) if is_value] if ended else []
-            done = sum(row in comparison.results for row in wanted)
-            told = f", {format_count(done)} of {format_count(len(wanted))} tensors compared" if ended else ""
-            self.sentence.setText(_emphasised(f"{ended or 'So far'}{told}: {sentence(comparison)}"))
+        self.sentence.setText(told_text(self.comparison, ended))
 
     def _show_bars(self) -> None:
         if (comparison := self.comparison) is not None:
@@ -380,9 +376,3 @@ class ComparePage(QWidget):
         for widget in (self, upper):
             widget.setProperty("role", "panel")
             widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-
-def _emphasised(text: str) -> str:
-    """A sentence as rich text, its first part in bold."""
-    first, mark, rest = text.partition("; ")
-    return f"<b>{html.escape(first[:1].upper() + first[1:])}</b>{mark}{html.escape(rest)}"

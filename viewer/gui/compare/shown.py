@@ -17,7 +17,7 @@ from viewer.task import Progress, Task
 SORTED_BY: Final = (Column.VERDICT, Column.MAX_ABS, Column.REL_NORM, Column.SHARE)
 """Columns by which siblings can be sorted, the largest first."""
 
-_SLICE: Final = 2048
+_SLICE: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
