@@ -12,11 +12,20 @@ from typing import Any, Final
 import numpy as np  # noqa: TID253
 import pyqtgraph as pg  # noqa: TID253
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from viewer.gui.details.bins import LOG_FLOOR, Bins, log_count
 from viewer.gui.details.scale import Scale
-from viewer.gui.details.ticks import count_label, count_ticks, log_count_ticks, value_labels, value_ticks
+from viewer.gui.details.ticks import (
+    count_label,
+    count_ticks,
+    log_count_ticks,
+    power_labels,
+    signed_log_ticks,
+    value_labels,
+    value_ticks,
+)
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 
@@ -56,6 +65,12 @@ class _ValueAxis(_Axis):
     @override
     def tickValues(self, low_unit: float, high_unit: float, size: float) -> list[tuple[float, list[float]]]:
         low, high = self.units.to_value(low_unit), self.units.to_value(high_unit)
+        if self.units.threshold is not None:
+            powers = signed_log_ticks(low, high, self.units.threshold, max(3, int(size // 72)))
+            if powers:
+                places = [self.units.to_unit(tick) for tick in powers]
+                self._labels = dict(zip(places, power_labels(powers), strict=True))
+                return [(1.0, places)]
         room = 88.0
         for _ in range(3):  # labels may turn out wider than thought: then fewer of them
             step, ticks = value_ticks(low, high, max(2, int(size // room)), whole=self.integral)
@@ -171,6 +186,7 @@ class HistogramCanvas(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bins: Bins | None = None
+        self._is_cumulative = False
         self._box = _SpanBox()
         self._values = _ValueAxis()
         self._counts = _CountAxis()
@@ -205,15 +221,24 @@ class HistogramCanvas(QWidget):
     def log_counts(self) -> bool:
         return self._counts.log_counts
 
-    def draw(self, bins: Bins, *, log_counts: bool) -> None:
-        """Draw a histogram over its own range; the view stays where it is in units."""
+    def draw(self, bins: Bins, *, log_counts: bool, cumulative: bool = False) -> None:
+        """Draw a histogram over its own range; the view stays where it is in units.
+
+        Parameters
+        ----------
+        cumulative
+            Each bin is as high as it and all before it hold.
+        """
         self._bins = bins
-        self._values.units = Scale(bins.low, bins.high)
+        self._is_cumulative = cumulative
+        self._values.units = bins.scale
         self._values.integral = bins.integral
         self._counts.log_counts = log_counts
         self._values.picture = self._counts.picture = None
         edges = np.asarray(bins.edges, dtype=np.float64)
-        units = (edges / 2 - bins.low / 2) / (bins.high / 2 - bins.low / 2)
+        if bins.threshold is not None:
+            edges = np.copysign(np.log1p(np.abs(edges) / bins.threshold), edges)
+        units = (edges / 2 - edges[0] / 2) / (edges[-1] / 2 - edges[0] / 2)
         self._curve.setData(x=units, y=self.heights(), fillLevel=self._floor)
         self._curve.show()
 
@@ -227,6 +252,8 @@ class HistogramCanvas(QWidget):
         """The drawn heights: counts, or their logarithms with LOG_FLOOR for empty bins."""
         assert self._bins is not None
         counts = np.asarray(self._bins.counts, dtype=np.float64)
+        if self._is_cumulative:
+            counts = np.cumsum(counts) + self._bins.below
         return np.log10(np.maximum(counts, 0.5)) if self.log_counts else counts
 
     def set_view(self, low: float, high: float, top: float) -> None:
@@ -245,7 +272,7 @@ class HistogramCanvas(QWidget):
         if index is None or self._bins is None:
             return
         left, right = (self._values.units.to_unit(self._bins.edges[index + side]) for side in (0, 1))
-        count = self._bins.counts[index]
+        count = self._bins.reached(index) if self._is_cumulative else self._bins.counts[index]
         height = log_count(count) if self.log_counts else float(count)
         self._mark.setData(x=np.array([left, right]), y=np.array([height]), fillLevel=self._floor)
         self._cross.setPos((left + right) / 2)
@@ -257,6 +284,12 @@ class HistogramCanvas(QWidget):
         place: QPoint = self._view.mapFromScene(QPointF(x, top))
         at: QPoint = self._view.mapTo(self, place)
         return at
+
+    def draw_to(self, painter: QPainter) -> None:
+        """Draw what is shown in lines and letters; rendering the widget would give its pixels."""
+        area = self._view.viewport().rect()
+        painter.fillRect(area, self._view.backgroundBrush())
+        self._view.render(painter, QRectF(area), area)
 
     def recolor(self, theme: Theme) -> None:
         """Take the colours and the face of the theme."""

@@ -399,8 +399,12 @@ def test_that_log_counts_stay_chosen_for_the_next_tensor(
 def test_that_the_drawn_bins_copy_as_lines(panel: DetailsPanel, checkpoint: Checkpoint, client: HandClient) -> None:
     open_at(panel, checkpoint, WEIGHT)
     summary = answer(client, checkpoint, WEIGHT)
-    panel.distribution.pane.copy_bins()
+    panel.distribution.export.copy_numbers.trigger()
     head, *lines = QGuiApplication.clipboard().text().splitlines()
-    assert head == "left\tright\tcount"
+    assert head == "low\thigh\tcount\twhat"
+    assert [line.split("\t")[2:] for line in lines[-5:]] == [
+        ["0", kind] for kind in ("below", "above", "nan", "+inf", "-inf")
+    ]
+    lines = lines[:-5]
     assert [int(line.split("\t")[2]) for line in lines] == list(summary.histogram.counts)
     assert [float(line.split("\t")[0]) for line in lines] == list(summary.histogram.edges)[:-1]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from viewer.gui.details.scale import clamp
+from viewer.gui.details.scale import Scale, clamp
 from viewer.gui.format import format_count, format_exact, format_number, format_percent
 
 LOG_FLOOR: Final = math.log10(0.5)
@@ -31,6 +31,10 @@ class Bins:
         True where the elements are integers or bool: a bin is then described by the integers in it.
     constant
         The one value that all finite elements have, where that is so; `counts` then holds one bar about it.
+    threshold
+        Of the signed logarithm on which the axis is drawn; None for a linear axis.
+    below
+        Finite elements below the first edge.
     """
 
     edges: Sequence[float]
@@ -38,11 +42,18 @@ class Bins:
     total: int
     integral: bool = False
     constant: complex | None = None
+    threshold: float | None = None
+    below: int = 0
     _digits: int = field(init=False, repr=False, default=6)
 
     def __post_init__(self) -> None:
         assert len(self.edges) == len(self.counts) + 1
         object.__setattr__(self, "_digits", _digits_to_tell_apart(self.edges))
+
+    @property
+    def scale(self) -> Scale:
+        """From values to places on the axis."""
+        return Scale(self.low, self.high, self.threshold)
 
     @property
     def low(self) -> float:
@@ -85,6 +96,18 @@ class Bins:
         """The largest count of a bin between low and high; 0 where there is none."""
         shown = self.visible(low, high)
         return max(self.counts[shown.start : shown.stop], default=0)
+
+    def reached(self, index: int) -> int:
+        """Finite elements in a bin and all those before it."""
+        return self.below + sum(self.counts[: index + 1])
+
+    def reached_words(self, index: int) -> tuple[str, str]:
+        """What `reached` counts: the values, and how many there are."""
+        if self.constant is not None:
+            return self.interval(index), self.share(index)
+        reached, last = self.reached(index), index == len(self.counts) - 1
+        share = f"{format_count(reached)} of {format_count(self.total)} · {format_percent(reached, self.total)}"
+        return f"{'≤' if last else '<'} {self.write(self.edges[index + 1])}", share
 
     def interval(self, index: int) -> str:
         """Which values a bin holds: "[0.03491, 0.03865)", or the integers in it."""

@@ -12,10 +12,14 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from viewer.checkpoint.tensors import TensorRef
 from viewer.errors import Cancelled, ViewerError
 from viewer.gui.details.distribution_bar import DistributionBar
+from viewer.gui.details.distribution_options import TYPED
 from viewer.gui.details.facts import tensor_problem
 from viewer.gui.details.figure_grid import FigureGrid
 from viewer.gui.details.figures import Figure, figures, pending_figures, unknown_figures
 from viewer.gui.details.histogram_pane import HistogramPane
+from viewer.gui.details.inner_range import inner_range
+from viewer.gui.details.picture_export import Exportable, ExportMenu
+from viewer.gui.details.range_row import RangeRow
 from viewer.gui.details.refine import Question
 from viewer.gui.details.scan_line import ScanLine
 from viewer.gui.details.summaries import SummaryKey, SummaryStore
@@ -23,12 +27,16 @@ from viewer.gui.details.wording import empty_sentence, left_out
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.task import Progress
+from viewer.tensors.histogram_results import BinRule
 from viewer.tensors.results import Histogram, Statistics, TensorSummary
 
 _SCAN: Final = "distribution"
 _REFINE: Final = "refinement"
 _FIGURES_SHARE: Final = 0.45
 """The most of the page's height that the figures take before they scroll."""
+_MOST_NARROWINGS: Final = 4
+"""Times that finer bins may narrow a chosen range: the outermost bins of few outliers hold nearly all values."""
+_WHOLE_KINDS: Final = frozenset({"int", "bool", "bits"})
 _MARGINS: Final = (16, 6, 16, 10)
 
 
@@ -54,14 +62,21 @@ class DistributionPage(QWidget):
         self._asked: SummaryKey | None = None
         self._generation = 0
         self._summary: TensorSummary | None = None
+        self._narrowings = 0
 
-        self.bar = DistributionBar(theme, self)
+        self.export = ExportMenu(self._exportable, True, self)
+        self.bar = DistributionBar(theme, self.export, self)
+        self.range_row = RangeRow(theme, self)
         self.scan_line = ScanLine(theme, self)
+        info, show_all = self.bar.for_below
+        self.scan_line.add_widget(info, 1)
+        self.scan_line.add_widget(show_all)
         self.pane = HistogramPane(theme, self)
         upper = QVBoxLayout()
         upper.setContentsMargins(16, 4, 16, 4)
         upper.setSpacing(6)
         upper.addWidget(self.bar)
+        upper.addWidget(self.range_row)
         upper.addWidget(self.scan_line)
         upper.addWidget(self.pane, 1)
 
@@ -87,7 +102,13 @@ class DistributionPage(QWidget):
         self.bar.log_counts_chosen.connect(self.pane.set_log_counts)
         self.bar.bins_chosen.connect(self._load)
         self.bar.part_chosen.connect(self._choose_part)
-        self.bar.all_wanted.connect(self.pane.show_all)
+        self.bar.all_wanted.connect(self._show_all)
+        self.bar.options.axis_changed.connect(self._load)
+        self.bar.options.cumulative_changed.connect(self.pane.set_cumulative)
+        self.bar.options.range_changed.connect(self._choose_range)
+        self.range_row.entered.connect(self._go_to_range)
+        self.export.said.connect(self.scan_line.show_note)
+        self.pane.addActions(self.export.actions_for_menu)
         self.scan_line.cancel_wanted.connect(self._cancel)
         self.pane.retry_wanted.connect(self._load)
         self.pane.info_changed.connect(self.bar.show_info)
@@ -128,7 +149,9 @@ class DistributionPage(QWidget):
         tensor = self._tensor
         if tensor is None or not self._active:
             return
-        key = SummaryKey(self._document, tensor.number, self._device, self.bar.n_bins(tensor.numel))
+        numel, whole = tensor.numel, tensor.dtype.kind in _WHOLE_KINDS
+        rule = self.bar.rule(numel, whole=whole)
+        key = SummaryKey(self._document, tensor.number, self._device, self.bar.n_bins(numel), rule=rule)
         if key == self._asked:
             return
         self._forget()
@@ -174,7 +197,11 @@ class DistributionPage(QWidget):
             return
         if self._tensor is None or self._asked is None:
             return
-        key = SummaryKey(self._document, self._tensor.number, self._device, question.bins, question.value_range)
+        threshold, bins, value_range = self.pane.threshold, question.bins, question.value_range
+        key = SummaryKey(self._document, self._tensor.number, self._device, bins, value_range)
+        if threshold is not None:
+            rule = BinRule(bins, "signed log", threshold, integer_bins=False, value_range=value_range)
+            key = SummaryKey(self._document, self._tensor.number, self._device, bins, value_range, rule)
         if (kept := self._store.kept(key)) is not None:
             self._finer_arrived(self._generation, kept)
             return
@@ -200,7 +227,10 @@ class DistributionPage(QWidget):
             return
         self.scan_line.show_progress(progress)
         if isinstance(progress.partial, TensorSummary) and (self._summary is None or not self._summary.complete):
-            self._show(progress.partial)
+            if self._asked is None or self._asked.rule is None:
+                self._show(progress.partial)
+            elif self._tensor is not None:  # its histogram is not the one that is wanted
+                self._show_figures(figures(progress.partial.statistics, self._tensor.shape))
 
     def _failed(self, generation: int, error: ViewerError) -> None:
         if generation != self._generation:
@@ -222,6 +252,7 @@ class DistributionPage(QWidget):
             self.scan_line.end()
             statistics, histogram = self._chosen(summary)
             self.pane.show_finer(histogram, statistics)
+            self._narrow(statistics)
 
     def _finer_failed(self, generation: int, error: ViewerError) -> None:
         if generation != self._generation:
@@ -243,14 +274,66 @@ class DistributionPage(QWidget):
         statistics, histogram = self._chosen(summary)
         self._show_figures(figures(statistics, self._tensor.shape))
         self.scan_line.show_note(left_out(statistics, histogram, complete=summary.complete))
-        wanted = self.bar.n_bins(self._tensor.numel)
-        self.pane.show_histogram(histogram, statistics, integral=self._is_integral(summary), wanted=wanted)
+        ruled = () if self._asked is None or not summary.complete else self._store.ruled(self._asked)
+        chosen = ruled[min(self.bar.part, len(ruled) - 1)] if ruled else None
+        self.bar.show_rule("" if chosen is None else chosen.rule)
+        self.pane.show_histogram(
+            histogram,
+            statistics,
+            integral=self._is_integral(summary),
+            wanted=self.bar.n_bins(self._tensor.numel),
+            threshold=None if chosen is None else chosen.threshold,
+            aligned=chosen is not None,
+        )
+        if summary.complete:
+            self._narrowings = 0
+            self._narrow(statistics)
 
     def _choose_part(self) -> None:
         if self._summary is not None:
             self._store.cancel(_REFINE)
             self.pane.clear()
             self._show_part(self._summary)
+
+    # The range to look at
+
+    def _choose_range(self) -> None:
+        is_typed = self.bar.options.range_choice == TYPED
+        self.range_row.setVisible(is_typed)
+        if is_typed:
+            self.range_row.begin()
+        elif self.bar.options.range_choice is None:
+            self.pane.show_all()
+        if self._summary is not None:
+            self._narrowings = 0
+            self._narrow(self._chosen(self._summary)[0])
+
+    def _go_to_range(self) -> None:
+        if (numbers := self.range_row.numbers) is not None:
+            self.pane.set_range(*numbers)
+
+    def _narrow(self, statistics: Statistics) -> None:
+        """Bring the range that was chosen into view; finer bins may tell it better, and then it is done once more."""
+        choice, bins = self.bar.options.range_choice, self.pane.bins
+        if bins is None or bins.constant is not None or self._narrowings >= _MOST_NARROWINGS:
+            return
+        if choice == TYPED:
+            self._narrowings = _MOST_NARROWINGS
+            self._go_to_range()
+        elif isinstance(choice, float) and (found := inner_range(statistics, bins, choice)) is not None:
+            self._narrowings += 1
+            self.pane.set_range(*found)
+
+    def _show_all(self) -> None:
+        self.bar.options.forget_range()
+        self.range_row.hide()
+        self.pane.show_all()
+
+    def _exportable(self) -> Exportable | None:
+        plot = self.pane.plot
+        if plot is None or not self.pane.shows_plot:
+            return None
+        return Exportable(plot, f"{self._name} histogram", self.pane.numbers, plot.canvas.draw_to)
 
     def _chosen(self, summary: TensorSummary) -> tuple[Statistics, Histogram]:
         if 0 < self.bar.part <= len(summary.parts):

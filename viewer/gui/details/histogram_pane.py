@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.gui.details.bins import Bins, constant_bins
 from viewer.gui.details.histogram_plot import HistogramPlot
 from viewer.gui.details.notice import Notice
-from viewer.gui.details.refine import Question, aligned_question, refined_question
+from viewer.gui.details.refine import Question, aligned_question, refined_log_question, refined_question
 from viewer.gui.details.wording import info_words, nothing_finite
 from viewer.gui.theme import Theme
+from viewer.report.values_text import histogram_csv
 from viewer.tensors.results import Histogram, Statistics
 
 _REFINE_AFTER_MS: Final = 200
@@ -46,6 +47,9 @@ class HistogramPane(QWidget):
         self._wanted = 256
         self._integral = False
         self._log_counts = False
+        self._cumulative = False
+        self._threshold: float | None = None
+        self._statistics: Statistics | None = None
         self.notice = Notice(self)
         self._plot: HistogramPlot | None = None
         self._area = QStackedWidget(self)
@@ -85,7 +89,16 @@ class HistogramPane(QWidget):
         self._area.setCurrentWidget(self.notice)
         self.info_changed.emit("", False)
 
-    def show_histogram(self, histogram: Histogram, statistics: Statistics, *, integral: bool, wanted: int) -> None:
+    def show_histogram(
+        self,
+        histogram: Histogram,
+        statistics: Statistics,
+        *,
+        integral: bool,
+        wanted: int,
+        threshold: float | None = None,
+        aligned: bool = False,
+    ) -> None:
         """Draw a histogram over the full range.
 
         Parameters
@@ -96,8 +109,13 @@ class HistogramPane(QWidget):
             True where the values are whole numbers.
         wanted
             Bins to see at a time.
+        threshold
+            Of a signed logarithm, on which the axis is then drawn.
+        aligned
+            True where the engine has seen to it that the edges suit whole numbers.
         """
-        self._integral, self._wanted = integral, wanted
+        self._integral, self._wanted, self._threshold = integral, wanted, threshold
+        self._statistics = statistics
         if statistics.finite == 0:
             self.say(nothing_finite(statistics))
             return
@@ -113,9 +131,11 @@ class HistogramPane(QWidget):
         self._fine = None
         plot = self._ready_plot()
         plot.set_log_counts(self._log_counts)
+        plot.set_cumulative(self._cumulative)
         self._area.setCurrentWidget(plot)
         self._draw()
-        question = aligned_question(self._bins, statistics, wanted) if integral else None
+        may_align = integral and threshold is None and not aligned
+        question = aligned_question(self._bins, statistics, wanted) if may_align else None
         if question is not None:
             self.finer_wanted.emit(question)
 
@@ -136,19 +156,50 @@ class HistogramPane(QWidget):
         if self._plot is not None:
             self._plot.set_log_counts(on)
 
+    def set_cumulative(self, on: bool) -> None:
+        self._cumulative = on
+        if self._plot is not None:
+            self._plot.set_cumulative(on)
+
+    @property
+    def bins(self) -> Bins | None:
+        """The bins that are drawn."""
+        return None if self._plot is None or not self.shows_plot else self._plot.bins
+
+    @property
+    def threshold(self) -> float | None:
+        """Of the signed logarithm that the axis is; None for a linear axis."""
+        return self._threshold
+
+    def set_range(self, low: float, high: float) -> None:
+        """Show a range of values, as far as there are some."""
+        if self._plot is not None:
+            self._plot.set_range(low, high)
+
     def show_all(self) -> None:
         """Back to the full range."""
         if self._plot is not None:
             self._plot.reset()
 
-    def copy_bins(self) -> None:
-        """Put the drawn bins on the clipboard: left edge, right edge and count, one bin a line."""
-        if self._plot is not None and (bins := self._plot.bins) is not None:
-            lines = ("\t".join(bins.exact_row(index)) for index in range(len(bins.counts)))
-            QGuiApplication.clipboard().setText("".join(f"{line}\n" for line in ("left\tright\tcount", *lines)))
+    def numbers(self, separator: str) -> str:
+        """The drawn bins as lines: left edge, right edge and count of each, then what lies in none of them."""
+        bins, statistics = self.bins, self._statistics
+        if bins is None or statistics is None:
+            return ""
+        counts = array("q", bins.counts)
+        above = statistics.finite - bins.below - sum(counts)
+        lines = histogram_csv(Histogram(array("d", bins.edges), counts, bins.below, above), statistics)
+        return "".join(line.replace(",", separator) for line in lines)
 
     def _bins_of(self, histogram: Histogram, statistics: Statistics) -> Bins:
-        return Bins(histogram.edges, histogram.counts, statistics.count, integral=self._integral)
+        return Bins(
+            histogram.edges,
+            histogram.counts,
+            statistics.count,
+            integral=self._integral,
+            threshold=self._threshold,
+            below=histogram.underflow,
+        )
 
     def _ready_plot(self) -> HistogramPlot:
         if self._plot is None:
@@ -156,7 +207,7 @@ class HistogramPane(QWidget):
             self._plot.range_changed.connect(self._range_changed)
             self._plot.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
             self._plot.addAction("Show all", self.show_all)
-            self._plot.addAction("Copy bins as TSV", self.copy_bins)
+            self._plot.addActions(self.actions())
             self._area.addWidget(self._plot)
         return self._plot
 
@@ -186,6 +237,7 @@ class HistogramPane(QWidget):
         plot = self._plot
         if plot is None or plot.bins is None or plot.shows_all or plot.bins.constant is not None:
             return
-        question: Question | None = refined_question(plot.bins, plot.visible_range(), self._full, self._wanted)
+        refined = refined_question if self._threshold is None else refined_log_question
+        question: Question | None = refined(plot.bins, plot.visible_range(), self._full, self._wanted)
         if question is not None:
             self.finer_wanted.emit(question)

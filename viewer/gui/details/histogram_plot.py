@@ -50,6 +50,7 @@ class HistogramPlot(QWidget):
         self._full = (0.0, 1.0)
         self._range: tuple[float, float] | None = None
         self._log_counts = False
+        self._cumulative = False
         self._pointed: int | None = None
         self._ring = False
 
@@ -119,6 +120,11 @@ class HistogramPlot(QWidget):
         self._log_counts = on
         self._redraw()
 
+    def set_cumulative(self, on: bool) -> None:
+        """Let each bin be as high as it and all before it hold."""
+        self._cumulative = on
+        self._redraw()
+
     # Moving about
 
     def reset(self) -> None:
@@ -135,10 +141,14 @@ class HistogramPlot(QWidget):
         if high - low < narrowest:
             middle = low / 2 + high / 2
             low, high = middle - narrowest / 2, middle + narrowest / 2
-        if high / 2 - low / 2 >= most / 2 - least / 2:
+        if high / 2 - low / 2 >= most / 2 - least / 2 or (low <= least and high >= most):
             self.reset()
             return
-        if low < least:
+        if self._bins is not None and self._bins.threshold is not None:
+            low, high = max(low, least), min(high, most)  # a shift would change the width on a logarithm
+            if not low < high:
+                return
+        elif low < least:
             low, high = least, least + (high - low)
         elif high > most:
             low, high = most - (high - low), most
@@ -177,25 +187,29 @@ class HistogramPlot(QWidget):
 
     def _set_units(self, low: float, high: float) -> None:
         if self._bins is not None:
-            scale = Scale(self._bins.low, self._bins.high)
+            scale = self._bins.scale
             self.set_range(scale.to_value(low), scale.to_value(high))
 
     def _all(self) -> tuple[float, float]:
-        scale = Scale(*self._full)
+        scale = Scale(*self._full, None if self._bins is None else self._bins.threshold)
         return scale.to_value(-_MARGIN), scale.to_value(1 + _MARGIN)
 
     def _redraw(self) -> None:
         if self._bins is None:
             return
-        self.canvas.draw(self._bins, log_counts=self._log_counts)
+        self.canvas.draw(self._bins, log_counts=self._log_counts, cumulative=self._cumulative)
         self._move()
 
     def _move(self) -> None:
         if self._bins is None:
             return
         low, high = self.visible_range()
-        scale = Scale(self._bins.low, self._bins.high)
-        highest = self._bins.tallest(low, high)
+        scale = self._bins.scale
+        seen = self._bins.visible(low, high)
+        if self._cumulative and len(seen):
+            highest = self._bins.reached(seen.stop - 1)
+        else:
+            highest = self._bins.tallest(low, high)
         if self._log_counts:
             top = LOG_FLOOR + (max(log_count(highest), math.log10(2)) - LOG_FLOOR) * _HEADROOM
         else:
@@ -213,7 +227,10 @@ class HistogramPlot(QWidget):
         if self._bins is None or index is None:
             self._tip.hide()
         else:
-            tip = f"{self._bins.interval(index)}\n{self._bins.share(index)}"
+            if self._cumulative:
+                tip = "\n".join(self._bins.reached_words(index))
+            else:
+                tip = f"{self._bins.interval(index)}\n{self._bins.share(index)}"
             place = self.canvas.mapTo(self, self.canvas.place(self._middle_unit(index)))
             self._tip.show_beside(place.x(), place.y(), tip)
             self.setAccessibleDescription(tip.replace("\n", ": "))
@@ -235,12 +252,12 @@ class HistogramPlot(QWidget):
 
     def _middle_unit(self, index: int) -> float:
         assert self._bins is not None
-        scale = Scale(self._bins.low, self._bins.high)
+        scale = self._bins.scale
         return (scale.to_unit(self._bins.edges[index]) + scale.to_unit(self._bins.edges[index + 1])) / 2
 
     def _hover(self, unit: float | None) -> None:
         if self._bins is not None:
-            scale = Scale(self._bins.low, self._bins.high)
+            scale = self._bins.scale
             self.point_at(None if unit is None else self._bins.index_at(scale.to_value(unit)))
 
     # Qt

@@ -31,11 +31,14 @@ class Exportable:
     numbers
         Makes the lines of its numbers, with heads, of which the cells are apart by the given text; None where it has
         none.
+    draw
+        Draws the widget in lines and letters, where rendering it would give a picture of pixels.
     """
 
     widget: QWidget
     name: str
     numbers: Callable[[str], str] | None = None
+    draw: Callable[[QPainter], None] | None = None
 
 
 class ExportMenu(QToolButton):
@@ -58,7 +61,8 @@ class ExportMenu(QToolButton):
         super().__init__(parent)
         self._current = current
         self.setProperty("role", "menu")
-        self.setText("Export")
+        self.setText("…")
+        self.setAccessibleName("Export")
         self.setToolTip("Copy or save what is drawn")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
@@ -71,6 +75,13 @@ class ExportMenu(QToolButton):
         self.save_csv = self._action(menu, "Save numbers as CS&V…", "", partial(self._choose, "csv"))
         for action in (self.copy_numbers, self.save_csv):
             action.setVisible(numbers)
+
+    @property
+    def actions_for_menu(self) -> list[QAction]:
+        """For a context menu."""
+        menu = self.menu()
+        assert menu is not None
+        return [action for action in menu.actions() if action.isVisible()]
 
     def _action(self, menu: QMenu, text: str, keys: str, slot: Callable[[], object]) -> QAction:
         action = QAction(text, self)
@@ -125,7 +136,7 @@ class ExportMenu(QToolButton):
                 assert shown.numbers is not None
                 _write(path, shown.numbers(",").encode())
             else:
-                _write(path, png_of(shown.widget) if kind == "png" else svg_of(shown.widget, shown.name))
+                _write(path, png_of(shown.widget) if kind == "png" else svg_of(shown))
         except ViewerError as error:
             self.said.emit(f"⚠ {error}")
         else:
@@ -140,18 +151,21 @@ def png_of(widget: QWidget) -> bytes:
     return bytes(buffer.data().data())
 
 
-def svg_of(widget: QWidget, title: str) -> bytes:
-    """The widget as it is drawn, in lines and letters."""
+def svg_of(shown: Exportable) -> bytes:
+    """What is drawn, in lines and letters."""
     from PySide6.QtSvg import QSvgGenerator
 
     buffer = QBuffer()
     generator = QSvgGenerator()
     generator.setOutputDevice(buffer)
-    generator.setSize(widget.size())
-    generator.setViewBox(widget.rect())
-    generator.setTitle(title)
+    generator.setSize(shown.widget.size())
+    generator.setViewBox(shown.widget.rect())
+    generator.setTitle(shown.name)
     painter = QPainter(generator)
-    widget.render(painter, QPoint(0, 0))
+    if shown.draw is not None:
+        shown.draw(painter)
+    else:
+        shown.widget.render(painter, QPoint(0, 0))
     painter.end()
     return bytes(buffer.data().data())
 

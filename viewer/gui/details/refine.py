@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from viewer.gui.details.bins import Bins
+from viewer.gui.details.scale import Scale
 from viewer.tensors.results import Statistics
 
 _MOST_BINS: Final = 4096
@@ -69,6 +70,27 @@ def refined_question(
     finest = 4 * math.ulp(max(abs(low), abs(high)))
     bins = min(bins, int(min((high / 2 - low / 2) / finest * 2, _MOST_BINS)))
     if bins < 2 or (drawn.covers(low, high) and (high / 2 - low / 2) * 2 / bins > drawn.bin_width * 0.75):
+        return None
+    return Question((low, high), bins)
+
+
+def refined_log_question(
+    drawn: Bins, visible: tuple[float, float], full: tuple[float, float], wanted: int
+) -> Question | None:
+    """As `refined_question`, for bins that are equal on a signed logarithm."""
+    low, high = max(visible[0], full[0]), min(visible[1], full[1])
+    if not low < high or (drawn.covers(low, high) and len(drawn.visible(low, high)) * 2 > wanted):
+        return None
+    whole = Scale(*full, drawn.threshold)
+    first, last = whole.to_unit(low), whole.to_unit(high)
+    half = (last - first) / 2
+    first, last = max(first - half, 0.0), min(last + half, 1.0)
+    low = full[0] if first == 0 else whole.to_value(first)
+    high = full[1] if last == 1 else whole.to_value(last)
+    bins = min(2 * wanted, _MOST_BINS)
+    drawn_units = whole.to_unit(drawn.high) - whole.to_unit(drawn.low)
+    is_finer = (last - first) / bins < 0.75 * drawn_units / len(drawn.counts)
+    if (drawn.covers(low, high) and not is_finer) or high - low < bins * math.ulp(max(abs(low), abs(high))):
         return None
     return Question((low, high), bins)
 

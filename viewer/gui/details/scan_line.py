@@ -50,14 +50,14 @@ class ScanLine(QWidget):
         self._patience.setInterval(_PATIENCE_MS)
         self._patience.timeout.connect(self._show_progress)
 
-        layout = QHBoxLayout(self)
+        self._line = layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addWidget(self._note, 1)
+        layout.addWidget(self._note)
         layout.addWidget(self._bar)
         layout.addWidget(self._amount)
         layout.addWidget(self._cancel)
-        self.setFixedHeight(24)
+        self.setFixedHeight(28)
         self.end()
         theme.changed.connect(self._restyle)
         self._restyle()
@@ -70,6 +70,10 @@ class ScanLine(QWidget):
     def amount(self) -> str:
         """How far the scan is, in words; "" while none is shown."""
         return "" if self._bar.isHidden() else self._amount.text()
+
+    def add_widget(self, widget: QWidget, stretch: int = 0) -> None:
+        """Have something more at the end of the line."""
+        self._line.addWidget(widget, stretch)
 
     def show_note(self, note: str) -> None:
         """Tell what the plot leaves out, or what else needs saying; "" for nothing."""

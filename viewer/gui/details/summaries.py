@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QObject
 
 from viewer.engine.protocol import Summarise
+from viewer.engine.values_requests import RuleHistogram
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.task import Progress
+from viewer.tensors.histogram_results import BinRule, RuledHistogram, RuledSummary
 from viewer.tensors.results import TensorSummary
 
 _KEPT: Final = 128
@@ -22,13 +24,14 @@ _KEPT: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class SummaryKey:
-    """What makes two summaries the same; attributes as in `Summarise`."""
+    """What makes two summaries the same; attributes as in `Summarise`, or the rule of a `RuleHistogram`."""
 
     document: int
     tensor: int
     device: str
     bins: int
     value_range: tuple[float, float] | None = None
+    rule: BinRule | None = None
 
 
 class SummaryStore:
@@ -38,6 +41,7 @@ class SummaryStore:
         self._bridge = bridge
         self._owner = owner
         self._kept: OrderedDict[SummaryKey, TensorSummary] = OrderedDict()
+        self._ruled: dict[SummaryKey, tuple[RuledHistogram, ...]] = {}
         self._running: dict[str, int] = {}
 
     def kept(self, key: SummaryKey) -> TensorSummary | None:
@@ -46,6 +50,10 @@ class SummaryStore:
         if summary is not None:
             self._kept.move_to_end(key)
         return summary
+
+    def ruled(self, key: SummaryKey) -> tuple[RuledHistogram, ...]:
+        """How the edges came about of each histogram of a kept summary with a rule; nothing for others."""
+        return self._ruled.get(key, ())
 
     def ask(
         self,
@@ -59,8 +67,13 @@ class SummaryStore:
     ) -> None:
         """Have the engine compute a summary; what was asked before in the same lane is cancelled."""
         self.cancel(lane)
+        request = (
+            Summarise(key.document, key.tensor, key.device, key.bins, key.value_range)
+            if key.rule is None
+            else RuleHistogram(key.document, key.tensor, key.rule, key.device)
+        )
         self._running[lane] = self._bridge.submit(
-            Summarise(key.document, key.tensor, key.device, key.bins, key.value_range),
+            request,
             owner=self._owner,
             on_result=partial(self._keep, key, lane, on_result),
             on_failure=partial(self._fail, lane, on_failure),
@@ -78,17 +91,33 @@ class SummaryStore:
     def forget(self, document: int) -> None:
         """Drop the summaries of a document."""
         for key in [key for key in self._kept if key.document == document]:
-            del self._kept[key]
+            self._drop(key)
 
     def _keep(self, key: SummaryKey, lane: str, on_result: Callable[[TensorSummary], None], found: object) -> None:
-        assert isinstance(found, TensorSummary)
         self._running.pop(lane, None)
+        if isinstance(found, RuledSummary):
+            self._ruled[key] = found.histograms
+            found = _with_histograms(found)
+        assert isinstance(found, TensorSummary)
         self._kept[key] = found
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+            self._drop(next(iter(self._kept)))
         on_result(found)
+
+    def _drop(self, key: SummaryKey) -> None:
+        del self._kept[key]
+        self._ruled.pop(key, None)
 
     def _fail(self, lane: str, on_failure: Callable[[ViewerError], None], error: ViewerError) -> None:
         self._running.pop(lane, None)
         on_failure(error)
+
+
+def _with_histograms(found: RuledSummary) -> TensorSummary:
+    """The summary with the histograms by the rule in place of its own."""
+    first, *others = (ruled.histogram for ruled in found.histograms)
+    parts = tuple(
+        replace(part, histogram=histogram) for part, histogram in zip(found.summary.parts, others, strict=True)
+    )
+    return replace(found.summary, histogram=first, parts=parts)

@@ -47,6 +47,23 @@ def value_labels(ticks: list[float], step: float) -> list[str]:
     return [_zero_or(f"{tick:,.{max(0, -bottom)}f}") for tick in ticks]
 
 
+def signed_log_ticks(low: float, high: float, threshold: float, at_most: int) -> list[float]:
+    """0 and powers of ten of either sign from the threshold on, as many as fit; none where fewer than two do."""
+    first = math.ceil(math.log10(threshold))
+    last = math.floor(math.log10(max(abs(low), abs(high), threshold)))
+    sides = (low < 0) + (high > 0)
+    stride = max(1, math.ceil((last - first + 1) * max(sides, 1) / max(at_most - 1, 1)))
+    powers = [_times_power(1, exponent) for exponent in range(last, first - 1, -stride)]
+    ticks = sorted({0.0, *powers, *(-power for power in powers)})
+    inside = [tick for tick in ticks if low <= tick <= high]
+    return inside if len(inside) > 1 else []
+
+
+def power_labels(ticks: list[float]) -> list[str]:
+    """Zero and powers of ten: −1e−5, 0, 0.01, 100."""
+    return [_zero_or(f"{tick:,.6g}") if 1e-4 < abs(tick) < 1e6 else _exponent_form(tick, 0) for tick in ticks]
+
+
 def count_ticks(highest: float, at_most: int) -> tuple[float, list[float]]:
     """Ticks of an axis of counts from 0 to `highest`: whole numbers."""
     return value_ticks(0.0, highest, at_most, whole=True)
