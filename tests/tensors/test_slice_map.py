@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from tests.tensors.made import add_tensor, checkpoint_of
+from tests.tensors.made import add_storage, add_tensor, add_view, checkpoint_of
 from tests.tensors.test_every_dtype import FLOAT8, FLOATS, INTS, STRIDES, numbers_of, sample
 from tests.tensors.test_slice_block import all_axes, slice_of
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import NodeTable
-from viewer.errors import ViewerError
+from viewer.errors import LimitExceeded, MalformedFile, ViewerError
 from viewer.task import run
 from viewer.tensors import slice_map
+from viewer.tensors.scan_all import scan_all_task
+from viewer.tensors.scan_results import ScanBatch
+from viewer.tensors.slice_block import block_task
 from viewer.tensors.slice_kernels import kernels_task
 from viewer.tensors.slice_map import line_task, map_task
 from viewer.tensors.slice_results import GAP, HAS_NAN, HAS_NEGINF, HAS_POSINF, NO_FINITE, MapImage, SliceAxes
@@ -235,6 +238,34 @@ def test_that_kernels_of_three_and_five_dimensions_are_drawn(tmp_path: Path) -> 
 def test_that_kernels_without_elements_are_an_empty_picture(tmp_path: Path) -> None:
     image = run(kernels_task(checkpoint_of(tmp_path, torch.zeros(0, 3, 2, 2)), 0, height=50, width=50))
     assert (image.height, image.min, image.max) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "kind"),
+    [
+        ((0, 1 << 70), (1, 1), LimitExceeded),
+        ((1 << 40, 1 << 40), (0, 0), LimitExceeded),
+        ((2, 2), (-1, 1), MalformedFile),
+        ((2, 2), (1,), MalformedFile),
+        ((2, 2), (1 << 60, 1), MalformedFile),
+    ],
+)
+def test_that_what_a_file_claims_of_a_view_is_checked(
+    shape: tuple[int, ...], stride: tuple[int, ...], kind: type[ViewerError], tmp_path: Path
+) -> None:
+    checkpoint = checkpoint_of(tmp_path)
+    number = add_view(checkpoint, add_storage(checkpoint, tmp_path, bytes(16), "float32"), "float32", shape, stride)
+    for axes in (SliceAxes(0, 1), SliceAxes(1, 0)):
+        with pytest.raises(kind):
+            run(map_task(checkpoint, number, axes, height=4, width=4))
+        with pytest.raises(kind):
+            run(block_task(checkpoint, number, axes, n_rows=2, n_columns=2))
+    with pytest.raises(kind):
+        run(line_task(checkpoint, number, 1, fixed=(0,), width=4))
+    (row,) = [
+        row for step in scan_all_task(checkpoint) if isinstance(step.partial, ScanBatch) for row in step.partial.rows
+    ]
+    assert row.problem or row.count == 0
 
 
 def test_that_pictures_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import dtype_named
 from viewer.checkpoint.tensors import TensorFlag, TensorRef, contiguous_stride
-from viewer.errors import ViewerError
+from viewer.errors import LimitExceeded, ViewerError
 from viewer.formats.storage_bytes import StorageReader
 from viewer.tensors.decode import Decoder, decoder_of
 from viewer.tensors.elements import Element, pattern_values
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Ints = npt.NDArray[np.int64]
+
+_MAX_EXTENT: Final = (1 << 63) - 1
+"""Entries of an axis; one of a tensor without elements may claim more."""
 
 _SPAN_RATIO: Final = 4
 """A span of packed values is read in one go when it is at most so many times as long as what is needed of it."""
@@ -261,6 +264,8 @@ class SliceReader:
 
 
 def _check_axes(axes: SliceAxes, shape: tuple[int, ...]) -> None:
+    if max(shape, default=0) > _MAX_EXTENT:
+        raise LimitExceeded(f"an axis of {max(shape):,} entries is longer than torch can make one")
     chosen = [axis for axis in (axes.row_axis, axes.column_axis) if axis is not None]
     if len(set(chosen)) < len(chosen) or any(not 0 <= axis < len(shape) for axis in chosen):
         raise ViewerError(f"a tensor of {len(shape)} dimensions has no slice along the axes {chosen}")
