@@ -31,6 +31,8 @@ NAMES = (
     "compare-dark",
     "optimizer-light",
     "optimizer-dark",
+    "export-light",
+    "export-dark",
     "error",
 )
 
@@ -53,6 +55,8 @@ def draw(name: str) -> None:
         drive(_compare, theme=theme)
     elif name.startswith("optimizer"):
         drive(_optimizer, [SAMPLES[1]], theme=theme)
+    elif name.startswith("export"):
+        drive(_export, [SAMPLES[0]], theme=theme)
     else:
         drive(_checkpoint, SAMPLES, theme=theme)
 
@@ -121,6 +125,29 @@ def _optimizer(window: MainWindow) -> Generator[Condition, None, None]:
     yield lambda: shown.details.facts.texts()[-1][1] != NO_VALUE
     yield _devices_are_known(window)
     _save(window, "optimizer-dark" if _is_dark(window) else "optimizer-light")
+
+
+def _export(window: MainWindow) -> Generator[Condition, None, None]:
+    from tools.window_driver import document_is_shown
+    from viewer.gui.export.dialog import ExportDialog
+
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    yield lambda: page.recognition.recognition is not None
+    window.actions_by_id["export"].trigger()
+    dialog = page.findChild(ExportDialog)
+    assert dialog is not None
+    dialog.form.flavour.setCurrentIndex(1)
+    dialog.form.what.setCurrentIndex(1)
+    dialog.form.cast.setCurrentIndex(dialog.form.cast.findData("bfloat16"))
+    dialog.target.setText("/data/runs/training-step-0200-weights.safetensors")
+    yield lambda: dialog.plan is not None
+    name = f"export-{'dark' if _is_dark(window) else 'light'}"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if not dialog.grab().save(str(FOLDER / f"{name}.png")):
+        raise OSError(f"cannot write {name}")
+    dialog.close()
 
 
 def _error(window: MainWindow) -> Generator[Condition, None, None]:

@@ -87,7 +87,7 @@ class ExportDialog(JobDialog):
         self.plan: ExportPlan | None = None
         self.written_file: ExportResult | None = None
         choices = part_choices(checkpoint, None, node)
-        self.form = ExportForm(choices, self)
+        self.form = ExportForm(theme, choices, self)
         self.plan_title = QLabel(self)
         self.plan_line = WordsLabel(theme, "muted", self)
         self.findings = ListingPage(theme, self)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEd
 
 from viewer.export.options import CASTS, ExportOptions
 from viewer.gui.export.choices import FLAVOUR_WORDS, OBJECT_WORDS, PartChoice
+from viewer.gui.theme import Theme
 
 _ITEM_ROLE: Final = Qt.ItemDataRole.ToolTipRole
 
@@ -25,8 +26,9 @@ class ExportForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, choices: Sequence[PartChoice], parent: QWidget) -> None:
+    def __init__(self, theme: Theme, choices: Sequence[PartChoice], parent: QWidget) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._choices: list[PartChoice] = []
         self.what, self.flavour, self.cast, self.objects = (QComboBox(self) for _ in range(4))
         self.strip, self.add = QLineEdit(self), QLineEdit(self)
@@ -36,6 +38,8 @@ class ExportForm(QWidget):
         self._fill()
         self._lay_out()
         self._connect()
+        theme.changed.connect(self._take_theme)
+        self._take_theme()
         self.set_choices(choices)
         self._look()
 
@@ -88,6 +92,15 @@ class ExportForm(QWidget):
             else "safetensors has no strides"
         )
         self.changed.emit()
+
+    @Slot()
+    def _take_theme(self) -> None:
+        # The style draws the box in a darker shade of the window's colour, which is not to be seen on a dark one.
+        for check in (self.sort_keys, self.keep_strides):
+            palette = check.palette()
+            palette.setColor(palette.ColorRole.Window, self._theme.color("faint"))
+            palette.setColor(palette.ColorRole.Base, self._theme.color("base"))
+            check.setPalette(palette)
 
     def _fill(self) -> None:
         for words, flavour in FLAVOUR_WORDS:
