@@ -79,10 +79,10 @@ def test_that_the_fields_in_the_command_line_document_are_in_the_json(sample_pat
     names = [re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for table in tables]
     fields, measures = ({name for cell in cells for name in re.findall(r"`(\w+)`", cell)} for cells in names)
     entry = document["entries"][0]
-    assert fields - {"value", "problem"} <= set(entry)
+    assert fields - {"value", "problem", "extra", "target"} <= set(entry)
     assert measures <= set(entry["stats"])
-    assert len(fields) == 15
-    assert len(measures) == 10
+    assert len(fields) == 22
+    assert len(measures) == 12
     for name in ("file", "container", "nbytes", "facts", "globals", "warnings"):
         assert name in document
     (leaf,) = shown(str(sample_path), "--path", "optimizer/param_groups[0]/lr")["entries"]
