@@ -28,6 +28,7 @@ from viewer.checkpoint.tensors import (
 from viewer.errors import MalformedFile, ViewerError
 from viewer.formats.byte_source import SlicedSource
 from viewer.formats.distributed_metadata import PLAIN_CLASSES, Item, Metadata, TensorEntry, metadata_of
+from viewer.formats.distributed_templates import Templates
 from viewer.formats.folders import CHUNK_SUFFIX, METADATA_NAME, Listing, leaves_folder, some
 from viewer.formats.limits import Limits
 from viewer.formats.nested import child_task, reader_of
@@ -97,6 +98,7 @@ class _Gathering:
         self.roots: dict[_ItemKey, object] = {}
         self.pieces: dict[_ItemKey, Piece | str] = {}
         self.missing: set[str] = set()
+        self._templates = Templates(session)
         self._in_pieces = 0
 
     def items_task(self) -> Task[None]:
@@ -167,7 +169,11 @@ class _Gathering:
     def _item_task(self, source: FileSource, number: int, item: Item, reading: Reading) -> Task[None]:
         session, key = self.session, (item.name, item.start)
         first_tensor, first_storage = len(session.tensors), len(session.storages)
-        root = yield from self._root_task(source, item, reading)
+        root: object = None if item.transforms else self._repeated(source, item, reading)
+        if root is None:
+            before = session.mark()
+            root = yield from self._root_task(source, item, reading)
+            self._templates.learn(source, item, before, root)
         storages = session.storages
         for storage in range(first_storage, len(storages)):
             storages.file[storage] = number
@@ -177,6 +183,13 @@ class _Gathering:
             drop_tensors(session.tensors, first_tensor)
         else:
             self.roots[key] = root
+
+    def _repeated(self, source: FileSource, item: Item, reading: Reading) -> TensorStandIn | None:
+        if item.offset + item.nbytes > source.nbytes or reading.budget.members <= 0:
+            return None
+        made = self._templates.repeat(source, item)
+        reading.budget.members -= made is not None
+        return made
 
     def _root_task(self, source: FileSource, item: Item, reading: Reading) -> Task[object]:
         if item.transforms:
