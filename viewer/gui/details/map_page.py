@@ -36,6 +36,8 @@ from viewer.tensors.slice_results import LineEnvelope, MapImage, ValueBlock, val
 
 _WHOLE_AFTER_MS: Final = 150
 """While a slider moves and a part is in view, only the part is read; the whole follows when the slider rests."""
+_AT_ONCE: Final = 2
+"""Pictures under way while a slider moves: one is computed while the window paints the one before."""
 _KERNEL_UP_TO: Final = 64
 """Rows and columns of kernels that are worth a grid."""
 
@@ -53,8 +55,8 @@ class MapPage(QWidget):
         self._active = False
         self._shown: object = None
         self._whole_range: tuple[float, float] | None = None  # of the slice; None where nothing is finite
-        self._part_questions = Latest(tools.bridge, self)
-        self._whole_questions = Latest(tools.bridge, self)
+        self._part_questions = Latest(tools.bridge, self, _AT_ONCE)
+        self._whole_questions = Latest(tools.bridge, self, _AT_ONCE)
         self._range = TensorRange(tools.store, self)
 
         self.bar = SliceBar(choice, tools.theme, self)
