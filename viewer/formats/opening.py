@@ -109,10 +109,6 @@ def _collector_resting() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
-                # What has been made is old from now on. It would be walked once more, just to find that out.
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 
