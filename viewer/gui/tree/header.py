@@ -16,7 +16,7 @@ _WIDTHS: Final = {
     Column.TYPE: 10,
     Column.SHAPE: 15,
     Column.ELEMENTS: 13,
-    Column.SIZE: 9,
+    Column.SIZE: 10,
     Column.HISTOGRAM: 13,
     Column.NAN: 9,
     Column.INF: 8,
