@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.compare.pages import PATIENCE_MS, cells, compared, go_to, make_page, verdicts
@@ -109,6 +110,72 @@ def test_that_the_difference_is_drawn_on_both_scales_and_zoomed(qtbot: QtBot, pa
     assert chart.visible_range == before
 
 
+def turn_wheel(widget: QWidget, notches: int) -> None:
+    """Forwards over the middle of a widget: nearer."""
+    middle = QPointF(widget.rect().center())
+    QApplication.sendEvent(
+        widget,
+        QWheelEvent(
+            middle,
+            widget.mapToGlobal(middle),
+            QPoint(),
+            QPoint(0, 120 * notches),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        ),
+    )
+
+
+def test_that_the_wheel_and_the_keys_work_in_plots_and_maps(qtbot: QtBot, page: ComparePage) -> None:
+    go_to(page, "weight")
+    qtbot.waitUntil(lambda: page.details.shows_pair, timeout=20_000)
+    tabs = page.details.tabs
+    before = tabs.both.visible_range
+    turn_wheel(tabs.both, 2)
+    low, high = tabs.both.visible_range
+    assert high - low == pytest.approx((before[1] - before[0]) * 0.64)
+    qtbot.keyClick(tabs.both, Qt.Key.Key_Home)
+    assert tabs.both.visible_range == before
+    qtbot.keyClick(tabs.both, Qt.Key.Key_Right)
+    assert "left" in tabs.both.accessibleDescription()
+    tabs.go_to(MAPS)
+    qtbot.waitUntil(lambda: tabs.maps.maps is not None, timeout=20_000)
+    tabs.maps.set_cross(0, 0)
+    qtbot.keyClick(tabs.maps, Qt.Key.Key_Down)
+    qtbot.keyClick(tabs.maps, Qt.Key.Key_Right)
+    assert tabs.maps.cross == (1, 1)
+    assert "left    4" in tabs.maps.tip_text
+
+
+def test_that_maps_zoom_together_and_ask_for_what_they_show(
+    qtbot: QtBot, engine_bridge: EngineBridge, theme: Theme, tmp_path: Path
+) -> None:
+    a = torch.arange(500.0 * 700).reshape(500, 700)
+    b = a.clone()
+    b[250, 350] += 1
+    for name, value in (("a.pth", a), ("b.pth", b)):
+        torch.save({"w": value}, tmp_path / name)
+    page = compared(qtbot, engine_bridge, theme, Side(tmp_path / "a.pth"), Side(tmp_path / "b.pth"))
+    go_to(page, "w")
+    qtbot.waitUntil(lambda: page.details.shows_pair, timeout=20_000)
+    maps = page.details.tabs.maps
+    page.details.tabs.go_to(MAPS)
+    qtbot.waitUntil(lambda: maps.maps is not None, timeout=20_000)
+    assert maps.maps is not None
+    assert not maps.maps.is_exact
+    for _ in range(6):
+        turn_wheel(maps, 2)
+    assert maps.view.width() < 60
+    qtbot.waitUntil(lambda: maps.maps is not None and maps.maps.is_exact, timeout=20_000)
+    maps.set_cross(250, 350)
+    assert maps.tip_text.split("\n") == ["[250, 350]", "left    175,350", "right   175,351", "|b−a|   1"]
+    maps.reset()
+    assert (maps.view.width(), maps.view.height()) == (700, 500)
+    page.close_document()
+
+
 def test_that_a_click_on_a_large_difference_sets_the_cross_hair_of_all_maps(qtbot: QtBot, page: ComparePage) -> None:
     go_to(page, "weight")
     qtbot.waitUntil(lambda: page.details.shows_pair, timeout=20_000)
@@ -163,6 +230,7 @@ def test_that_siblings_are_sorted_by_change_and_back(page: ComparePage) -> None:
     natural = cells(page, Column.NAME)
     page.sort_by_change()
     assert cells(page, Column.NAME)[:2] == ["Overview", "weight"]
+    assert page.tree.model.headerData(Column.REL_NORM, Qt.Orientation.Horizontal) == "▾ ‖a−b‖/‖a‖"
     page.sort_by_change()
     assert cells(page, Column.NAME) == natural
 

@@ -38,6 +38,14 @@ def rule_words(rule: RenameRule) -> str:
     return f"{side}{rule.pattern} → {rule.replacement or 'nothing'}"
 
 
+def side_words(text: str) -> str:
+    """A sentence of the comparison, which calls the sides a and b, in the window's words."""
+    names = {"a": "left", "b": "right"}
+    text = re.sub(r"\bon side ([ab])\b", lambda found: f"on the {names[found[1]]}", text)
+    text = re.sub(r"^([ab]) has an optimizer", lambda found: f"The {names[found[1]]} has an optimizer", text)
+    return re.sub(r"\bthe model of ([ab])\b", lambda found: f"the model on the {names[found[1]]}", text)
+
+
 class CompareBars(QWidget):
     """
     Signals
@@ -115,7 +123,7 @@ class CompareBars(QWidget):
         if rules:
             self._add(self._chips(rules))
         for warning in warnings:
-            self._add(self._line("warning", warning, ()))
+            self._add(self._line("warning", side_words(warning), ()))
         self.setVisible(bool(self._lines))
 
     def _add(self, line: QWidget) -> None:

@@ -36,6 +36,7 @@ class CompareModel(QAbstractItemModel):
         self._table: CompareTable | None = None
         self._rollups: RollUps | None = None
         self._shown = NOTHING_SHOWN
+        self._by: Column | None = None
         self._mono = theme.mono()
         theme.changed.connect(self.take_theme)
 
@@ -52,6 +53,11 @@ class CompareModel(QAbstractItemModel):
         self.beginResetModel()
         self._table, self._rollups, self._shown = table, rollups, shown
         self.endResetModel()
+
+    def set_sorted_by(self, by: Column | None) -> None:
+        """Mark a column in the header; None for none. Qt's own arrow would lie on the title."""
+        self._by = by
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, _N_COLUMNS - 1)
 
     def verdicts_changed(self) -> None:
         """Results came: any row may say something else."""
@@ -122,7 +128,7 @@ class CompareModel(QAbstractItemModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = _Role.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and 0 <= section < _N_COLUMNS:
             if role == _Role.DisplayRole:
-                return TITLES[Column(section)]
+                return f"▾ {TITLES[Column(section)]}" if section == self._by else TITLES[Column(section)]
             if role == _Role.TextAlignmentRole:
                 return _RIGHT if section in FIGURES else _LEFT
         return None

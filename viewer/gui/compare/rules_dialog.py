@@ -14,6 +14,7 @@ from viewer.compare.names import parse_rule
 from viewer.compare.results import CompareOptions, RenameRule, Structure
 from viewer.engine.protocol import CompareStructure
 from viewer.errors import ViewerError
+from viewer.gui.compare.bars import side_words
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
@@ -111,7 +112,7 @@ class RulesDialog(QDialog):
             f"With these rules {format_count(pairs)} entries stand on both sides, {format_count(left)} only on the "
             f"left, {format_count(right)} only on the right."
         )
-        self.told.setText("\n".join([text, *(f"⚠ {warning}" for warning in structure.warnings)]))
+        self.told.setText("\n".join([text, *(f"⚠ {side_words(warning)}" for warning in structure.warnings)]))
 
     def _fail(self, error: ViewerError) -> None:
         self.told.setText(str(error))

@@ -168,10 +168,7 @@ class CompareView(QTreeView):
     def set_sorted_by(self, by: Column | None) -> None:
         """Say in the header what siblings are sorted by."""
         self._by = by
-        header = self.header()
-        header.setSortIndicatorShown(by is not None)
-        if by is not None:
-            header.setSortIndicator(by, Qt.SortOrder.DescendingOrder)
+        self._model.set_sorted_by(by)
 
     def go_to(self, entry: int) -> None:
         """Make an entry current that is shown, opening what it stands in."""
