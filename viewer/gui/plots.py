@@ -315,33 +315,3 @@ class HistogramCanvas(QWidget):
     def _mouse_moved(self, position: QPointF) -> None:
         inside = self._box.sceneBoundingRect().contains(position)
         self.hovered.emit(float(self._box.mapSceneToView(position).x()) if inside else None)
-
-
-class PairCanvas(HistogramCanvas):
-    """Two histograms over the same edges, in the colours of the two sides."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._second = pg.PlotCurveItem(x=[0.0, 1.0], y=[0.0], stepMode="center", antialias=False)
-        self._second.hide()
-        self._view.addItem(self._second, ignoreBounds=True)
-
-    def draw_pair(self, left: Bins, right: Bins) -> None:
-        """Draw both; their edges are the same."""
-        assert list(left.edges) == list(right.edges)
-        self.draw(left, log_counts=False)
-        units, _ = self._curve.getData()
-        self._second.setData(x=units, y=np.asarray(right.counts, dtype=np.float64), fillLevel=self._floor)
-        self._second.show()
-
-    @override
-    def clear(self) -> None:
-        super().clear()
-        self._second.hide()
-
-    @override
-    def recolor(self, theme: Theme) -> None:
-        super().recolor(theme)
-        for curve, side in ((self._curve, "left"), (self._second, "right")):
-            curve.setPen(pg.mkPen(theme.color(side), width=1))
-            curve.setBrush(pg.mkBrush(theme.color(f"{side}_fill")))
