@@ -260,3 +260,14 @@ def test_that_the_options_of_an_export_are_checked(source: Path, out: Path) -> N
         run(export_task(source, out / "a.pth", ExportOptions(cast="int8")))
     with pytest.raises(ViewerError, match="nothing is at 'x'"):
         run(export_task(source, out / "a.pth", ExportOptions(select="x")))
+
+
+def test_that_values_that_were_damaged_before_are_said_to_be_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    torch.save({"sound": torch.ones(3), "w": torch.arange(100.0), "part": torch.arange(9.0)[2:4]}, path)
+    assert not exported(path).plan.findings[1:]  # but that the view is separated from its storage
+    data = bytearray(path.read_bytes())
+    data[data.index(torch.arange(100.0).numpy().tobytes()) + 6] ^= 1
+    path.write_bytes(data)
+    notes = [(finding.path, finding.text) for finding in exported(path).plan.findings if "checksum" in finding.text]
+    assert [place for place, _ in notes] == ["w"]

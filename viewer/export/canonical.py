@@ -129,7 +129,7 @@ def tensor_paths(prepared: Prepared) -> Iterator[tuple[str, TensorValue]]:
 
 
 def _pth_stream(parts: list[ZipRecord], source: RecordSource) -> Iterator[Buffer]:
-    return zip_stream(parts, source.chunks)
+    return zip_stream(parts, source.chunks, source.check_sum)
 
 
 def _zip_records(pickle: bytes, records: list[Record], options: ExportOptions) -> list[ZipRecord]:

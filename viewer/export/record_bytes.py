@@ -41,6 +41,8 @@ class RecordSource:
     ----------
     tallies
         By id of a record that is cast: what the cast changed, filled while it is read for the first time.
+    damaged
+        Records whose bytes are not those of which the source keeps the checksum.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, counts: bool = True) -> None:
@@ -50,6 +52,7 @@ class RecordSource:
         self._ring: list[bytearray] = []
         self._turn = 0
         self.tallies: dict[int, CastTally] = {}
+        self.damaged: list[Record] = []
 
     def __enter__(self) -> RecordSource:
         return self
@@ -74,6 +77,17 @@ class RecordSource:
             yield from self._storage(record.tensor.storage, offset, record.nbytes, record.dtype)
         else:
             yield from self._packed(record)
+
+    def check_sum(self, record: Record, crc: int) -> None:
+        """Compare the CRC-32 of a record that was read with the source's, where both are of the same bytes."""
+        tensor = record.tensor
+        if tensor is None or tensor.storage is None or not record.lies_as_written or tensor.storage.big_endian:
+            return
+        is_whole = tensor.storage_offset == 0 and record.nbytes == tensor.storage.nbytes
+        if is_whole and record.dtype.kind in _PLAIN and record.dtype == tensor.dtype:
+            known = self._checkpoint.storages.crc.get(tensor.storage.number, crc)
+            if known != crc:
+                self.damaged.append(record)
 
     def _small(self, record: Record) -> Iterator[memoryview | bytes]:
         """A small record of a usual dtype: there are tens of thousands of them."""

@@ -10,7 +10,7 @@ from viewer.errors import FileChanged, ViewerError
 from viewer.export.canonical import Prepared, prepare_task, prepared
 from viewer.export.comparing import first_difference_task
 from viewer.export.files import NewFile
-from viewer.export.options import Cast, ExportOptions, ExportPlan, ExportRefused, ExportResult
+from viewer.export.options import Cast, ExportOptions, ExportPlan, ExportRefused, ExportResult, Finding
 from viewer.export.record_bytes import RecordSource
 from viewer.export.streams import hash_task
 from viewer.export.values import tensors_in
@@ -19,6 +19,8 @@ from viewer.formats.source import FileSource, changed_since
 from viewer.task import Progress, Task
 
 _LISTED: Final = 8
+_DAMAGED: Final = "the source keeps another checksum (CRC-32) for these values: they were damaged before"
+_LISTED_DAMAGED: Final = 1_000
 _STEP_S: Final = 0.05
 """Between two places to stop while the disk is waited for."""
 
@@ -65,6 +67,7 @@ def export_task(
         with RecordSource(checkpoint) as source:
             sha256 = yield from hash_task(ready.stream(source), ready.nbytes, file.write, share=2)
             casts = _casts(ready, source)
+            ready.findings += [Finding("note", record.path, _DAMAGED) for record in source.damaged[:_LISTED_DAMAGED]]
         file.finish()
         yield from _compare_task(ready, file)
         check_sources(checkpoint.files)

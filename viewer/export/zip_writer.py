@@ -66,13 +66,19 @@ def zip_nbytes(records: list[ZipRecord]) -> int:
     return at + directory + (56 + 20 if needs64 else 0) + 22
 
 
-def zip_stream(records: list[ZipRecord], read: Callable[[Any], Iterator[Buffer]]) -> Iterator[Buffer]:
+def zip_stream(
+    records: list[ZipRecord],
+    read: Callable[[Any], Iterator[Buffer]],
+    summed: Callable[[Any, int], None] | None = None,
+) -> Iterator[Buffer]:
     """The archive, piece by piece.
 
     Parameters
     ----------
     read
         Gives the bytes of a record's content; a chunk is given out as it came.
+    summed
+        Is told the CRC-32 of what was read for a content.
     """
     at = 0
     entries: list[bytes] = []
@@ -87,6 +93,8 @@ def zip_stream(records: list[ZipRecord], read: Callable[[Any], Iterator[Buffer]]
             done += len(chunk)
             yield chunk
         assert done == record.nbytes, f"{record.name}: {done} of {record.nbytes} bytes"
+        if summed is not None and not isinstance(content, bytes):
+            summed(content, crc)
         yield _descriptor(record, crc)
         entries.append(_central_entry(record, crc, header))
         at += len(local) + record.nbytes + (24 if record.is_large else 16)
