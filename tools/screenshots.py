@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, cast
 
 from tools.virtual_screen import virtual_screen
 from viewer.gui.format import NO_VALUE
+from viewer.gui.scan import ScanState
 from viewer.resources import resource_path
 
 if TYPE_CHECKING:
     from tools.window_driver import Condition
+    from viewer.gui.details.overlay import OverlayPage
     from viewer.gui.meaning.optimizer_page import OptimizerPage
     from viewer.gui.window import MainWindow
 
@@ -29,6 +31,10 @@ NAMES = (
     "checkpoint-dark",
     "compare-light",
     "compare-dark",
+    "overview-light",
+    "overview-dark",
+    "scan-light",
+    "scan-dark",
     "optimizer-light",
     "optimizer-dark",
     "export-light",
@@ -53,6 +59,10 @@ def draw(name: str) -> None:
             drive(_error, [SAMPLES[0], broken, notes], theme=theme)
     elif name.startswith("compare"):
         drive(_compare, theme=theme)
+    elif name.startswith("overview"):
+        drive(_overview, [SAMPLES[1]], theme=theme)
+    elif name.startswith("scan"):
+        drive(_scan, [SAMPLES[1]], theme=theme)
     elif name.startswith("optimizer"):
         drive(_optimizer, [SAMPLES[1]], theme=theme)
     elif name.startswith("export"):
@@ -104,6 +114,50 @@ def _compare(window: MainWindow) -> Generator[Condition, None, None]:
     yield lambda: page.details.shows_pair
     yield _devices_are_known(window)
     _save(window, "compare-dark" if _is_dark(window) else "compare-light")
+
+
+def _overview(window: MainWindow) -> Generator[Condition, None, None]:
+    from tools.window_driver import document_is_shown
+
+    window.resize(1440, 1000)
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    yield lambda: page.recognition.recognition is not None
+    page.scan_values()
+    yield lambda: page.scan.state is ScanState.DONE
+    yield _devices_are_known(window)
+    _save(window, "overview-dark" if _is_dark(window) else "overview-light")
+
+
+def _scan(window: MainWindow) -> Generator[Condition, None, None]:
+    from PySide6.QtCore import QItemSelectionModel
+
+    from tools.window_driver import document_is_shown
+
+    window.resize(1440, 880)
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    assert page.details is not None
+    yield lambda: page.recognition.recognition is not None
+    page.tree.filter_edit.setText("model conv")
+    yield lambda: page.tree is not None and page.tree.model.shape.n_matches is not None
+    page.scan_values()
+    yield lambda: page.scan.state is ScanState.DONE
+    model = page.tree.model
+    flags = QItemSelectionModel.SelectionFlag
+    for stage in range(3):
+        row = model.table.row_of_node[model.table.checkpoint.find(f"model/stages.{stage}.conv.weight")]
+        page.tree.view.selectionModel().select(model.index_of(row), flags.Select | flags.Rows)
+    shown: OverlayPage | None = None
+    while shown is None:
+        yield lambda: True
+        shown = cast("OverlayPage | None", page.details.page("Together"))
+    yield lambda: len(shown.plot.curves) == 3
+    yield _devices_are_known(window)
+    _save(window, "scan-dark" if _is_dark(window) else "scan-light")
 
 
 def _optimizer(window: MainWindow) -> Generator[Condition, None, None]:
