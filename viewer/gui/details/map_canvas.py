@@ -326,7 +326,7 @@ class MapCanvas(QWidget):
         face = self._theme.mono(-1)
         painter.setFont(face)
         paint_rulers(painter, self._theme, frame, part, self._pitch)
-        if self._pictures:
+        if self._pictures and any(picture.image.min is not None for picture in self._pictures):
             right = frame.x + frame.width + 16
             paint_colour_bar(
                 painter, self._theme, QRect(right, frame.y, 14, max(frame.height, 80)), self._levels, self._table()
