@@ -157,7 +157,7 @@ def test_that_every_cell_of_every_optimizer_has_a_text_and_a_tip(kind: str, them
             model.index(at, nth).data(Qt.ItemDataRole.ForegroundRole)
     model.reorder(array("q", [1, 0]))
     model.values_came()
-    lines = "".join(model.iter_tsv()).splitlines()
+    lines = run(model.tsv_task()).splitlines()
     assert len(lines) == 3
     assert {line.count("\t") for line in lines} == {model.columnCount() - 1}
     model.show(None, array("q"))

@@ -164,7 +164,7 @@ def test_that_norms_come_in_batches_and_stop_on_demand(
     first = client.jobs_of(Brief)[-1]
     request = client.requests[first]
     assert isinstance(request, Brief)
-    assert len(request.tensors) == 1_000
+    assert 1_000 <= len(request.tensors) < 1_010
     assert page.compute.text().startswith("Stop")
     client.answer(first, {})
     qtbot.waitUntil(lambda: client.jobs_of(Brief)[-1] != first)

@@ -28,12 +28,13 @@ from viewer.gui.meaning.checks_page import ChecksPage
 from viewer.gui.meaning.lora import lora_pairs
 from viewer.gui.meaning.model_page import ModelPage
 from viewer.gui.meaning.model_words import pair_words
-from viewer.gui.meaning.module_model import ELEMENTS, NAME, ROLE, SHAPE, ModuleModel
+from viewer.gui.meaning.module_model import ELEMENTS, NAME, ROLE, SHAPE, ModuleIndex, ModuleModel, index_task
 from viewer.gui.meaning.part_page import PartPage
 from viewer.gui.meaning.tabs import CHECKS, MODEL
 from viewer.gui.meaning.value_model import ValueModel
 from viewer.gui.theme import Theme
 from viewer.gui.tree.cells import badge, is_inferred, name_beside, tooltip
+from viewer.task import run
 
 Opener = Any
 
@@ -150,9 +151,10 @@ def test_that_the_module_model_keeps_qt_s_rules(theme: Theme, tmp_path: Path) ->
     model = ModuleModel(theme)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     for folded in (True, False):
-        model.show(module_tree(Look(checkpoint), recognition.state_dicts[0], folded=folded))
+        tree = module_tree(Look(checkpoint), recognition.state_dicts[0], folded=folded)
+        model.show(tree, run(index_task(tree)))
     assert model.rowCount() == 2
-    model.show(None)
+    model.show(None, ModuleIndex())
     assert model.rowCount() == 0
     del tester
 

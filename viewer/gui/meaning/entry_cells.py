@@ -151,9 +151,10 @@ def name_tip(rows: EntryRows, row: int) -> str:
     if not candidates:
         return f"No name: {rows.optimizer.naming}"
     more = entries.n_candidates[row] - len(candidates)
-    lines = ["The name is not certain; these fit:", *candidates[:20]]
+    listed = ", ".join(candidates[:20])
     if more > 0 or len(candidates) > 20:
-        lines.append(f"… and {format_count(max(more, 0) + max(len(candidates) - 20, 0))} more")
+        listed += f" … and {format_count(max(more, 0) + max(len(candidates) - 20, 0))} more"
+    lines = [f"The name is not certain; these fit: {listed}."]
     if (likely := entries.likely[row]) is not None:
         lines.append(f"If the groups follow one another in the model's order, it is {likely}.")
     return "\n".join(lines)

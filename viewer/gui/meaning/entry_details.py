@@ -16,6 +16,7 @@ from viewer.gui.details.page import TEXT_INSET, Page, WordsLabel
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import NO_VALUE, format_exact, format_number
 from viewer.gui.meaning.adam import FORMULA, AdamEntry, adam_entry, spelled
+from viewer.gui.meaning.entry_cells import name_tip
 from viewer.gui.meaning.entry_rows import EntryRows, fit_words
 from viewer.gui.meaning.norms import NormStore
 from viewer.gui.theme import Theme
@@ -91,9 +92,10 @@ class EntryDetails(Page):
         name = rows.names[row]
         lead = f"{rows.id_text(row)} · {name}" if rows.id_text(row) != name and rows.is_entry(row) else name
         self._name.set_text(lead)
-        self.parameter.setEnabled(rows.parameter[row] >= 0)
-        self.state.setEnabled(rows.state(row) >= 0)
-        self.why.show_words(" · ".join(fit_words(rows, row)))
+        self.parameter.setVisible(rows.parameter[row] >= 0)
+        self.state.setVisible(rows.state(row) >= 0)
+        words = " · ".join(fit_words(rows, row))
+        self.why.show_words(words if rows.sure[row] else f"{words}\n{name_tip(rows, row)}")
         self._adam = adam_entry(rows, row)
         self.compute.setVisible(self._adam is not None and self._adam.numel > _UNASKED)
         self._show_scale(None)

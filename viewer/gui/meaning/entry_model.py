@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
@@ -13,12 +12,15 @@ from viewer.gui.meaning.entry_cells import NOT_COMPUTED, EntryColumn, What, cell
 from viewer.gui.meaning.entry_rows import EntryRows
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.task import Progress, Task
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _Role: TypeAlias = Qt.ItemDataRole
 _RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _LONGEST: Final = 500
+_LINES: Final = 50
+"""Lines of text between two yields."""
 _NO_PARENT: Final = QModelIndex()
 TOKENS: Final = {"✓": "ok", "✕": "error", "⚠": "warning", "?": "warning", "○": "muted"}
 """The colour of a cell by its glyph."""
@@ -86,12 +88,14 @@ class EntryModel(QAbstractTableModel):
         except ValueError:
             return QModelIndex()
 
-    def iter_tsv(self) -> Iterator[str]:
+    def tsv_task(self) -> Task[str]:
         """Heads and rows as lines, exact."""
-        yield "\t".join(column.title for column in self._columns) + "\n"
-        if self._rows is not None:
-            for row in self._order:
-                yield self.line(row) + "\n"
+        lines = ["\t".join(column.title for column in self._columns)]
+        for done, row in enumerate(self._order if self._rows is not None else ()):
+            lines.append(self.line(row))
+            if done % _LINES == 0:
+                yield Progress(done, len(self._order), "rows")
+        return "".join(f"{line}\n" for line in lines)
 
     def line(self, row: int) -> str:
         """One row, exact, cells between tabs."""

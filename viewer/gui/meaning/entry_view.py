@@ -12,6 +12,7 @@ from viewer.gui.meaning.entry_cells import What
 from viewer.gui.meaning.entry_model import EntryModel
 from viewer.gui.meaning.table_view import PlainTable
 from viewer.gui.override import override
+from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 
 _SETTLES_MS: Final = 150
@@ -39,6 +40,8 @@ class EntryView(PlainTable):
         self.entries.setParent(self)
         self._settle = QTimer(self, singleShot=True, interval=_SETTLES_MS)
         self._settle.timeout.connect(self._tell_sight)
+        self._copier = SliceRunner(self)
+        self.entries.modelReset.connect(self._copier.stop)
         self._centre = QTimer(self, singleShot=True, interval=0)
         self._centre.timeout.connect(self._show_current)
         header = self.horizontalHeader()
@@ -113,7 +116,7 @@ class EntryView(PlainTable):
 
     def copy_all(self) -> None:
         """Put heads and all rows that show on the clipboard, exact, as tab-separated lines."""
-        QGuiApplication.clipboard().setText("".join(self.entries.iter_tsv()))
+        self._copier.start(self.entries.tsv_task(), QGuiApplication.clipboard().setText)
 
     def make_menu(self) -> QMenu:
         """What can be done with the current row."""

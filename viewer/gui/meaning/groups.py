@@ -16,6 +16,7 @@ from viewer.checkpoint.meaning.results import OptimizerFacts
 from viewer.gui.details.tips import cut_middle, plain_tip
 from viewer.gui.format import NO_VALUE, format_count, format_number
 from viewer.gui.meaning.entry_cells import NOT_COMPUTED
+from viewer.gui.meaning.optimizer_words import MOST_GROUPS
 from viewer.gui.meaning.table_view import PlainTable
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
@@ -52,7 +53,7 @@ class GroupModel(QAbstractTableModel):
         self._look = None if checkpoint is None else Look(checkpoint)
         self._optimizer = optimizer
         self._briefs = briefs
-        groups = [] if optimizer is None else optimizer.groups
+        groups = [] if optimizer is None else optimizer.groups[:MOST_GROUPS]
         self._tables = [dict(group.hyperparameters) for group in groups]
         self._differing = frozenset(name for group in groups for name in group.differing)
         names = list(dict.fromkeys(name for table in self._tables for name in table))

@@ -26,9 +26,20 @@ from viewer.gui.details.page import WordsLabel
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.meaning.lora import lora_pairs
 from viewer.gui.meaning.model_words import model_words, pair_words, tied_words
-from viewer.gui.meaning.module_model import DTYPE, ELEMENTS, NAME, ROLE, SHAPE, SIZE, ModuleModel
+from viewer.gui.meaning.module_model import (
+    DTYPE,
+    ELEMENTS,
+    NAME,
+    ROLE,
+    SHAPE,
+    SIZE,
+    ModuleIndex,
+    ModuleModel,
+    index_task,
+)
 from viewer.gui.meaning.table_view import PlainTree, inset
 from viewer.gui.override import override
+from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 
 if TYPE_CHECKING:
@@ -123,6 +134,7 @@ class ModelPage(QWidget):
         self._document = -1
         self._checkpoint: Checkpoint | None = None
         self._facts: StateDictFacts | None = None
+        self._runner = SliceRunner(self)
         self.head = WordsLabel(theme, "text", self)
         self.tied = WordsLabel(theme, "muted", self)
         self.pairs = WordsLabel(theme, "muted", self)
@@ -173,7 +185,8 @@ class ModelPage(QWidget):
     def clear(self) -> None:
         """Show nothing, and stop what runs."""
         self._facts = self._checkpoint = None
-        self.view.modules.show(None)
+        self._runner.stop()
+        self.view.modules.show(None, ModuleIndex())
         self._bridge.release(self)
 
     def copy_keys(self) -> None:
@@ -204,7 +217,8 @@ class ModelPage(QWidget):
     def _ask(self) -> None:
         if self._facts is None:
             return
-        self.view.modules.show(None)
+        self._runner.stop()
+        self.view.modules.show(None, ModuleIndex())
         self.waiting.setText("laying out the modules …")
         self._bridge.submit(
             ViewModel(self._document, self._facts.node, self.fold.isChecked()),
@@ -217,9 +231,12 @@ class ModelPage(QWidget):
     def _take(self, found: object) -> None:
         assert isinstance(found, ModuleTree)
         if self._facts is not None:
-            self.waiting.setText("")
-            self.view.modules.show(found)
-            self.view.open_some()
+            self._runner.start(index_task(found), partial(self._show_tree, found))
+
+    def _show_tree(self, tree: ModuleTree, index: ModuleIndex) -> None:
+        self.waiting.setText("")
+        self.view.modules.show(tree, index)
+        self.view.open_some()
 
     def _fail(self, error: ViewerError) -> None:
         self.waiting.setText(f"✕ {error.fault}")

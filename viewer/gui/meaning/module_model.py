@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -12,10 +14,12 @@ from viewer.gui.details.tips import cut_middle, plain_tip
 from viewer.gui.format import NO_VALUE, format_bytes, format_bytes_exact, format_count, format_shape
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.task import Progress, Task
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _Role: TypeAlias = Qt.ItemDataRole
 _TOP: Final = QModelIndex()
+_STEP: Final = 8_000
 _RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -32,6 +36,44 @@ _TIPS: Final = (
 _FIGURES: Final = frozenset({SHAPE, ELEMENTS, SIZE})
 
 
+@dataclass(slots=True)
+class ModuleIndex:
+    """Which rows are below which.
+
+    Attributes
+    ----------
+    start
+        By row + 1: where the rows directly below it begin in `below`; 0 is for the top.
+    below
+        Rows by what they are below.
+    place
+        Position of each row among its siblings.
+    """
+
+    start: array[int] = field(default_factory=lambda: array("q", [0, 0]))
+    below: array[int] = field(default_factory=lambda: array("q"))
+    place: array[int] = field(default_factory=lambda: array("q"))
+
+
+def index_task(tree: ModuleTree) -> Task[ModuleIndex]:
+    """Make the index of a tree that may have a million rows."""
+    total = len(tree)
+    counts = array("q", [0]) * (total + 1)
+    place = array("q", [0]) * total
+    for row, parent in enumerate(tree.parent):
+        place[row] = counts[parent + 1]
+        counts[parent + 1] += 1
+        if row % _STEP == 0:
+            yield Progress(row, 2 * total, "rows")
+    start = array("q", accumulate(counts, initial=0))
+    below = array("q", [0]) * total
+    for row, parent in enumerate(tree.parent):
+        below[start[parent + 1] + place[row]] = row
+        if row % _STEP == 0:
+            yield Progress(total + row, 2 * total, "rows")
+    return ModuleIndex(start, below, place)
+
+
 class ModuleModel(QAbstractItemModel):
     """Rows of a ModuleTree."""
 
@@ -40,24 +82,18 @@ class ModuleModel(QAbstractItemModel):
         self._theme = theme
         self._mono = theme.mono()
         self._tree: ModuleTree | None = None
-        self._below: list[array[int]] = []  # by row + 1: the rows directly below
-        self._place: array[int] = array("q")  # position among its siblings
+        self._index = ModuleIndex()
         theme.changed.connect(self._take_theme)
 
     @property
     def tree(self) -> ModuleTree | None:
         return self._tree
 
-    def show(self, tree: ModuleTree | None) -> None:
-        """Show another model."""
+    def show(self, tree: ModuleTree | None, index: ModuleIndex) -> None:
+        """Show another model, with its index from `index_task`."""
         self.beginResetModel()
         self._tree = tree
-        below: list[array[int]] = [array("q") for _ in range((0 if tree is None else len(tree)) + 1)]
-        place = array("q")
-        for row, parent in enumerate(() if tree is None else tree.parent):
-            place.append(len(below[parent + 1]))
-            below[parent + 1].append(row)
-        self._below, self._place = below, place
+        self._index = index
         self.endResetModel()
 
     def row_of(self, index: _Index) -> int | None:
@@ -85,9 +121,9 @@ class ModuleModel(QAbstractItemModel):
 
     @override
     def index(self, row: int, column: int, parent: _Index = _TOP) -> QModelIndex:
-        below = self._rows_below(parent)
-        if 0 <= row < len(below) and 0 <= column < len(TITLES):
-            return self.createIndex(row, column, below[row])
+        if 0 <= row < self.rowCount(parent) and 0 <= column < len(TITLES):
+            start = self._index.start[parent.internalId() + 1 if parent.isValid() else 0]
+            return self.createIndex(row, column, self._index.below[start + row])
         return QModelIndex()
 
     @override
@@ -95,11 +131,14 @@ class ModuleModel(QAbstractItemModel):
         if not index.isValid() or self._tree is None:
             return QModelIndex()
         above = self._tree.parent[index.internalId()]
-        return QModelIndex() if above < 0 else self.createIndex(self._place[above], 0, above)
+        return QModelIndex() if above < 0 else self.createIndex(self._index.place[above], 0, above)
 
     @override
     def rowCount(self, parent: _Index = _TOP) -> int:
-        return 0 if parent.isValid() and parent.column() else len(self._rows_below(parent))
+        if self._tree is None or (parent.isValid() and parent.column()):
+            return 0
+        start, group = self._index.start, parent.internalId() + 1 if parent.isValid() else 0
+        return start[group + 1] - start[group]
 
     @override
     def hasChildren(self, parent: _Index = _TOP) -> bool:
@@ -137,11 +176,6 @@ class ModuleModel(QAbstractItemModel):
         if role == _Role.TextAlignmentRole:
             return _RIGHT if section in _FIGURES else _LEFT
         return None
-
-    def _rows_below(self, parent: _Index) -> array[int]:
-        if self._tree is None:
-            return array("q")
-        return self._below[parent.internalId() + 1 if parent.isValid() else 0]
 
     def _tip(self, row: int, column: int) -> str:
         tree = self._tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -14,11 +14,11 @@ from viewer.checkpoint.tensors import numel_of
 from viewer.engine.meaning_requests import Brief
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
-from viewer.task import Progress
 from viewer.tensors.brief import TensorBrief
 
 _BATCH: Final = 1_000
 _BATCH_NBYTES: Final = 256 << 20
+_BATCH_ROWS: Final = 2_000
 """A batch is one request: its results show before the next begins, and none is so large that it holds the window."""
 _UNASKED_NBYTES: Final = 32 << 20
 """Rows that come into sight have their values read where these are no larger together."""
@@ -37,7 +37,7 @@ class NormStore(QObject):
     found
         Further briefs are there.
     moved
-        Carries done and total bytes of what was asked for as a whole.
+        Carries done and total rows of what was asked for as a whole.
     ended
         That is done, or was stopped. Carries the ViewerError, or None.
     """
@@ -52,7 +52,7 @@ class NormStore(QObject):
         self._document = -1
         self._device = "cpu"
         self._checkpoint: Checkpoint | None = None
-        self._batches: list[tuple[int, ...]] = []
+        self._rows: Iterator[list[int]] = iter(())
         self._job: int | None = None
         self._done = self._total = 0
         self.briefs: dict[int, TensorBrief] = {}
@@ -71,10 +71,6 @@ class NormStore(QObject):
 
     def set_device(self, name: str) -> None:
         self._device = name
-
-    def nbytes_missing(self, numbers: Iterable[int]) -> int:
-        """Bytes that would have to be read for these."""
-        return sum(self._nbytes(number) for number in set(numbers) if number not in self.briefs)
 
     def ask_in_sight(self, numbers: Sequence[int], *, place: str = "rows") -> None:
         """These are on screen: single values are read at once, the rest where it is little.
@@ -96,30 +92,24 @@ class NormStore(QObject):
                 supersede=f"in sight {place}",
             )
 
-    def ask_all(self, numbers: Iterable[int]) -> None:
-        """Read all of these that are not known, in this order, showing what is there already."""
+    def ask_all(self, rows: Iterator[list[int]], total: int) -> None:
+        """Read all of these that are not known, in this order, showing what is there already.
+
+        Parameters
+        ----------
+        rows
+            The tensors of each row. They are drawn as the reading goes on: there may be a hundred thousand.
+        total
+            How many rows.
+        """
         self.stop()
-        batch: list[int] = []
-        size = 0
-        self._done = self._total = 0
-        for number in dict.fromkeys(numbers):
-            if number in self.briefs:
-                continue
-            nbytes = self._nbytes(number)
-            if batch and (len(batch) == _BATCH or size + nbytes > _BATCH_NBYTES):
-                self._batches.append(tuple(batch))
-                batch, size = [], 0
-            batch.append(number)
-            size += nbytes
-            self._total += nbytes
-        if batch:
-            self._batches.append(tuple(batch))
-        self._batches.reverse()
+        self._rows = rows
+        self._done, self._total = 0, total
         self._next()
 
     def stop(self) -> None:
         """Read no more of what was asked for as a whole; what is known stays."""
-        self._batches.clear()
+        self._rows = iter(())
         job, self._job = self._job, None
         if job is not None:
             self._bridge.cancel(job)
@@ -127,29 +117,36 @@ class NormStore(QObject):
 
     def release(self) -> None:
         """Stop everything: the document is being closed, or another one shown."""
-        self._batches.clear()
+        self._rows = iter(())
         self._job = None
         self._bridge.release(self)
 
     def _next(self) -> None:
-        if not self._batches:
+        batch: dict[int, None] = {}
+        nbytes = n_rows = 0
+        for numbers in self._rows:
+            n_rows += 1
+            for number in numbers:
+                if number not in self.briefs and number not in batch:
+                    batch[number] = None
+                    nbytes += self._nbytes(number)
+            if len(batch) >= _BATCH or nbytes >= _BATCH_NBYTES or n_rows >= _BATCH_ROWS:
+                break
+        if not n_rows:
             self._job = None
             self.ended.emit(None)
             return
-        batch = self._batches.pop()
-        nbytes = sum(map(self._nbytes, batch))
         self._job = self._bridge.submit(
-            Brief(self._document, batch, self._device),
+            Brief(self._document, tuple(batch), self._device),
             owner=self,
-            on_result=partial(self._take_batch, nbytes),
+            on_result=partial(self._take_batch, n_rows),
             on_failure=self._fail,
-            on_progress=self._progress,
             title="computing norms of optimizer state",
             supersede="all",
         )
 
-    def _take_batch(self, nbytes: int, found: object) -> None:
-        self._done += nbytes
+    def _take_batch(self, n_rows: int, found: object) -> None:
+        self._done += n_rows
         self._take(found)
         self.moved.emit(self._done, self._total)
         if self._job is not None:
@@ -160,12 +157,9 @@ class NormStore(QObject):
         self.briefs.update(found)
         self.found.emit()
 
-    def _progress(self, progress: Progress) -> None:
-        self.moved.emit(self._done + progress.done, self._total)
-
     def _fail(self, error: ViewerError) -> None:
         if self._job is not None:
-            self._batches.clear()
+            self._rows = iter(())
             self._job = None
             self.ended.emit(error)
 

@@ -15,7 +15,7 @@ from viewer.checkpoint.meaning.results import OptimizerFacts, Recognition
 from viewer.errors import ViewerError
 from viewer.gui.details.page import Page, WordsLabel
 from viewer.gui.engine_bridge import EngineBridge
-from viewer.gui.format import format_bytes, format_count
+from viewer.gui.format import format_count
 from viewer.gui.meaning.chips import ChipRow
 from viewer.gui.meaning.entry_cells import EntryColumn
 from viewer.gui.meaning.entry_details import EntryDetails
@@ -232,7 +232,8 @@ class OptimizerPage(QWidget):
             return
         height = self.height()
         top = min(self.top.body.sizeHint().height() + 4, int(height * _TOP_SHARE))
-        details = 0 if self.details.isHidden() else min(_DETAILS_HEIGHT, int(height * _DETAILS_SHARE))
+        wanted = self.details.body.sizeHint().height() + 4
+        details = 0 if self.details.isHidden() else min(wanted, _DETAILS_HEIGHT, int(height * _DETAILS_SHARE))
         self.splitter.setSizes([top, height - top - details, details])
 
     def _take_heights(self, _position: int, _handle: int) -> None:
@@ -250,7 +251,7 @@ class OptimizerPage(QWidget):
         rows = self._rows
         if rows is not None:
             order = self.view.entries.order
-            self.norms.ask_all(number for row in order for number in rows.tensors(row))
+            self.norms.ask_all(map(rows.tensors, list(order)), len(order))
             self._show_compute()
 
     def _values_came(self) -> None:
@@ -265,7 +266,7 @@ class OptimizerPage(QWidget):
             self.view.fit()
 
     def _show_progress(self, done: int, total: int) -> None:
-        self.compute.setText(f"Stop · {format_bytes(done)} of {format_bytes(total)}")
+        self.compute.setText(f"Stop · {format_count(done)} of {format_count(total)}")
 
     def _computed(self, error: ViewerError | None) -> None:
         if error is not None:

@@ -9,6 +9,8 @@ from viewer.checkpoint.meaning.results import NamedBy, OptimizerFacts
 from viewer.gui.format import format_bytes, format_count, format_number
 
 _SHOWN: Final = 4
+MOST_GROUPS: Final = 200
+"""Groups that get a column; a file may have one for each parameter."""
 
 _LEADS: Final[dict[NamedBy, str]] = {
     "param_names": "Names are in the file",
@@ -54,6 +56,8 @@ def naming_words(optimizer: OptimizerFacts) -> str:
 def note_words(optimizer: OptimizerFacts) -> str:
     """What a person should read before resuming."""
     lines = [f"⚠ {note}" for note in optimizer.notes]
+    if len(optimizer.groups) > MOST_GROUPS:
+        lines.append(f"The first {MOST_GROUPS} of {format_count(len(optimizer.groups))} groups have a column")
     if optimizer.strangers:
         lines.append(f"✕ State for {_listed(optimizer.strangers)} that the model does not have")
     if optimizer.unstated:
