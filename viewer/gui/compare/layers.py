@@ -20,9 +20,10 @@ class Layer:
     ----------
     row
         Of its first tensor.
-    tensors, changed, unread, alone
-        How many there are on both sides, how many of them are other numbers, and how many are not compared; how many
-        stand on one side alone or have another shape.
+    tensors, changed, unread
+        How many there are on both sides, how many of them are other numbers, and how many are not compared.
+    left, right, other
+        How many stand on one side alone, and how many have another shape or are of another kind.
     rel_norm
         The largest ‖a−b‖/‖a‖ of a tensor; None where none is known.
     """
@@ -32,8 +33,15 @@ class Layer:
     tensors: int = 0
     changed: int = 0
     unread: int = 0
-    alone: int = 0
+    left: int = 0
+    right: int = 0
+    other: int = 0
     rel_norm: float | None = None
+
+    @property
+    def alone(self) -> int:
+        """Tensors without a partner to be compared with."""
+        return self.left + self.right + self.other
 
     @property
     def is_frozen(self) -> bool:
@@ -69,7 +77,9 @@ def layers_task(table: CompareTable) -> Task[list[Layer]]:
             layer = layers[parent, head] = Layer(_layer_name(table, entry, head), row)
         status = comparison.status(row)
         if status in (Status.ADDED, Status.REMOVED, Status.SHAPE, Status.KIND):
-            layer.alone += 1
+            layer.left += status == Status.REMOVED
+            layer.right += status == Status.ADDED
+            layer.other += status in (Status.SHAPE, Status.KIND)
             continue
         layer.tensors += 1
         _, numbers = comparison.verdicts(row)

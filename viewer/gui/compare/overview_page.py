@@ -65,8 +65,8 @@ class LayerChart(QWidget):
             parts.append(f"{format_count(layer.changed)} of {format_count(layer.tensors)} changed")
         if layer.unread:
             parts.append(f"{format_count(layer.unread)} not compared")
-        if layer.alone:
-            parts.append(f"{format_count(layer.alone)} without a partner of the same shape")
+        counted = (layer.left, "only left"), (layer.right, "only right"), (layer.other, "of another shape")
+        parts += [f"{format_count(count)} {words}" for count, words in counted if count]
         return " · ".join(parts)
 
     @override
