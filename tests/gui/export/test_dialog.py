@@ -169,7 +169,9 @@ def test_that_writing_shows_how_far_it_is_and_then_what_was_written(
     assert client.requests[job] == Export(DOCUMENT, target, ExportOptions(), False)
     assert not dialog.form.isEnabled()
     client.report(job, 1 << 20, 4 << 20)
-    qtbot.waitUntil(lambda: "1.0 of 4.0 MB" in dialog.running.text)
+    qtbot.waitUntil(lambda: "Writing · 1.0 of 4.0 MB" in dialog.running.text)
+    client.report(job, 3 << 20, 4 << 20)
+    qtbot.waitUntil(lambda: "Verifying · 3.0 of 4.0 MB" in dialog.running.text)
     cast = Cast("model/w", "float32", "float16", 6, 2, 0.125, 0)
     client.answer(job, ExportResult(target, 4096, "ab" * 32, plan(ExportOptions()), [cast]))
     qtbot.waitUntil(dialog.written.isVisible)
@@ -198,7 +200,7 @@ def test_that_escape_cancels_first_and_closes_then(
     assert dialog.isVisible()
     client.fail(job, Cancelled("cancelled"))
     qtbot.waitUntil(lambda: not dialog.is_running)
-    assert dialog.fault.text() == "Cancelled. Nothing was written."
+    assert dialog.notice.text() == "Cancelled. Nothing was written."
     assert dialog.go.isEnabled()
     dialog.reject()
     assert not dialog.isVisible()

@@ -126,7 +126,7 @@ def test_that_a_cancelled_export_leaves_nothing(qtbot: QtBot, window: MainWindow
     if way == "button":
         dialog.running.cancel.click()
         qtbot.waitUntil(lambda: not dialog.is_running, timeout=LONG_MS)
-        assert dialog.fault.text() == "Cancelled. Nothing was written."
+        assert dialog.notice.text() == "Cancelled. Nothing was written."
     elif way == "close the document":
         window.documents.close_tab(window.documents.indexOf(page))
     else:

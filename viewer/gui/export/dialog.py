@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
@@ -37,6 +38,7 @@ from viewer.gui.export.result_view import ResultView
 from viewer.gui.export.rows import finding_listings, plan_words
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.task import Progress
 
 _PLAN_AFTER_MS: Final = 150
 """A plan reads the file's structure again: not for every letter of a prefix."""
@@ -94,7 +96,9 @@ class ExportDialog(JobDialog):
         self.target = QLineEdit(self)
         self.browse = QPushButton("Browse…", self)
         self.fault = WordsLabel(theme, "error", self)
-        self.fault.hide()
+        self.notice = WordsLabel(theme, "muted", self)
+        for label in (self.fault, self.notice):
+            label.hide()
         self.written = ResultView(theme, self)
         self._plan_later = QTimer(self, singleShot=True, interval=_PLAN_AFTER_MS)
         self._stack = QStackedWidget(self)
@@ -128,6 +132,7 @@ class ExportDialog(JobDialog):
         else:
             self.target.setText(with_flavour(self.target.text(), options.flavour))
         self.plan = None
+        self._say("")
         self._look()
         self.plan_title.setText("Looking at what would be written …")
         self._plan_later.start()
@@ -183,10 +188,11 @@ class ExportDialog(JobDialog):
         if self.written_file is not None:
             self._choose_again()
             return
+        self._say("")
         target = Path(os.path.abspath(self.target.text().strip()))  # noqa: PTH100 - a link is not to be followed
         state = target_state(target, self._checkpoint.files)
         if state == "source":
-            self.fault.show_words("This is the file that is being read, by this or another name. Choose another.")
+            self._say("This is the file that is being read, by this or another name. Choose another.")
         elif state == "there":
             self._ask_to_replace(target)
         else:
@@ -201,7 +207,9 @@ class ExportDialog(JobDialog):
         box.setText(f"{target.name} is there already.")
         box.setInformativeText(f"In {target.parent}. It stays as it is until the new file is complete and verified.")
         replace = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
-        box.addButton(QMessageBox.StandardButton.Cancel).setIcon(self.windowIcon())
+        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+        cancel.setIcon(QIcon())
+        box.setDefaultButton(cancel)
 
         def chosen() -> None:
             if box.clickedButton() is replace:
@@ -212,7 +220,7 @@ class ExportDialog(JobDialog):
 
     def write(self, target: Path, *, force: bool) -> None:
         """Have the engine write what is chosen."""
-        self.fault.show_words("")
+        self._say("")
         self.run(
             Export(self._document, target, self.form.options, force), "Writing", self._take_result, self._not_written
         )
@@ -226,9 +234,22 @@ class ExportDialog(JobDialog):
         self.go.setEnabled(True)
 
     def _not_written(self, error: ViewerError) -> None:
-        told = "Cancelled. Nothing was written." if isinstance(error, Cancelled) else str(error)
-        self.fault.show_words(told)
+        if isinstance(error, Cancelled):
+            self.notice.show_words("Cancelled. Nothing was written.")
+        else:
+            self._say(str(error))
         self._look()
+
+    def _say(self, fault: str) -> None:
+        """Say why nothing is written; "" forgets what was said."""
+        self.fault.show_words(fault)
+        self.notice.show_words("")
+
+    @override
+    def _progress(self, progress: Progress) -> None:
+        # The bytes count twice: written, and read back to be compared.
+        if self.running.cancel.isEnabled():
+            self.running.take(progress, "Verifying" if 2 * progress.done > progress.total else "Writing")
 
     def _choose_again(self) -> None:
         self.written_file = None
@@ -321,6 +342,7 @@ class ExportDialog(JobDialog):
         whole.setSpacing(12)
         whole.addWidget(self._stack, 1)
         whole.addWidget(self.fault)
+        whole.addWidget(self.notice)
         whole.addWidget(self.running)
         whole.addWidget(buttons)
         self.resize(920, 560)

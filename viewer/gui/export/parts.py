@@ -67,8 +67,9 @@ class ProgressLine(QWidget):
         self.cancel.setEnabled(True)
         self.show()
 
-    def take(self, progress: Progress) -> None:
-        """Show how far it is."""
+    def take(self, progress: Progress, words: str = "") -> None:
+        """Show how far it is; `words` say what is being done from now on."""
+        self._words = words or self._words
         if progress.total > 0:
             self._bar.setRange(0, _BAR_STEPS)
             self._bar.setValue(min(_BAR_STEPS, progress.done * _BAR_STEPS // progress.total))
