@@ -212,6 +212,23 @@ def test_that_the_menu_of_the_head_chooses_columns(
     assert Column.TYPE not in columns.shown
 
 
+def test_that_the_menu_of_a_row_orders_and_chooses_columns_without_a_pointer(
+    qtbot: QtBot, window: MainWindow, client: ScriptedClient, page: DocumentPage
+) -> None:
+    scan(qtbot, window, client, page)
+    tree = tree_of(page)
+    menus = {action.text(): action.menu() for action in tree.make_menu().actions() if action.menu() is not None}
+    by_title = {action.text(): action for action in menus["List tensors by"].actions()}
+    assert "histogram" not in by_title
+    by_title["max"].trigger()
+    qtbot.waitUntil(lambda: names(page) == ["model/fc.bias", "model/fc.weight", "model/head"])
+    menus = {action.text(): action.menu() for action in tree.make_menu().actions() if action.menu() is not None}
+    {action.text(): action for action in menus["List tensors by"].actions()}["The tree again"].trigger()
+    qtbot.waitUntil(lambda: names(page) == ["model", "epoch"])
+    {action.text(): action for action in menus["Columns"].actions()}["zeros"].trigger()
+    assert Column.ZEROS in tree.view.columns.shown
+
+
 def test_that_names_keep_a_fair_width_and_the_tree_scrolls_sideways_instead(
     qtbot: QtBot, window: MainWindow, client: ScriptedClient, page: DocumentPage
 ) -> None:

@@ -118,10 +118,11 @@ class TreeHeader(QObject):
             header.setSectionResizeMode(Column.NAME, mode.Interactive)
             header.resizeSection(Column.NAME, least)
 
-    def make_menu(self) -> QMenu:
-        """The columns to choose from."""
-        menu = QMenu(self._view)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    def make_menu(self, above: QMenu | None = None) -> QMenu:
+        """The columns to choose from, in a menu of their own or as a part of the one above."""
+        menu = QMenu("Columns", self._view if above is None else above)
+        if above is None:
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if not self._scanned:
             hint = menu.addAction("More columns come with a scan of all values")
             hint.setEnabled(False)

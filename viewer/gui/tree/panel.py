@@ -341,6 +341,7 @@ class TreePanel(QWidget):
             menu.addSeparator()
             menu.addAction("Expand all inside", self.expand_below)
             menu.addAction("Collapse all inside", self.collapse_below)
+        self.values.add_to_menu(menu)
         return menu
 
     @Slot(QPoint)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
 
 from viewer.gui.format import format_count
 from viewer.gui.scan import ScanState, ScanStore
 from viewer.gui.scan_troubles import ANY_TROUBLE, WORDS, Trouble
-from viewer.gui.tree.columns import SCANNED, Column
+from viewer.gui.tree.columns import SCANNED, TITLES, Column
 from viewer.gui.tree.filter import Shape
 from viewer.gui.tree.model import TreeModel
 from viewer.gui.tree.order import Order, next_order
@@ -118,6 +119,18 @@ class TreeValues(QObject):
     def choose(self, kinds: Trouble) -> None:
         """Show the tensors that have one of these kinds of trouble."""
         self.box.setCurrentIndex(max(0, self.box.findData(int(kinds))))
+
+    def add_to_menu(self, menu: QMenu) -> None:
+        """What a click on the head of a column does, for the keyboard."""
+        menu.addSeparator()
+        orders = menu.addMenu("List tensors by")
+        for column in self._view.columns.shown:
+            if column not in (Column.NAME, Column.HISTOGRAM):
+                orders.addAction(TITLES[column], partial(self._head_clicked, column))
+        if self.order is not None:
+            orders.addSeparator()
+            orders.addAction("The tree again", partial(self._head_clicked, Column.NAME))
+        menu.addMenu(self._view.columns.make_menu(menu))
 
     def await_scan(self) -> None:
         """What is wanted needs a scan, and is looked for again once there is one."""
