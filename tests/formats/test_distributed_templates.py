@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 
 from viewer import open_checkpoint
 from viewer.checkpoint.tensors import tensor_at
@@ -25,7 +26,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     state |= {f"zero{n}": torch.zeros(4) for n in range(3)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dcp.save({**state, "step": 3}, checkpoint_id=folder)
+        save({**state, "step": 3}, checkpoint_id=folder)
     return folder
 
 
@@ -84,7 +85,7 @@ def test_that_values_lie_where_the_file_has_them(folder: Path) -> None:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dcp.load(expected, checkpoint_id=folder, no_dist=True)
+        load(expected, checkpoint_id=folder, no_dist=True)
     nodes = checkpoint.nodes
     for node in nodes.children(0):
         tensor = expected.get(str(nodes.key[node]))
