@@ -28,6 +28,7 @@ from viewer.gui.meaning.tabs import Meaning
 from viewer.gui.recognition import RecognitionStore
 from viewer.gui.scan import ScanStore
 from viewer.gui.scan_troubles import ANY_TROUBLE
+from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.task import Progress
@@ -80,6 +81,7 @@ class DocumentPage(QWidget):
         device: str,
         tree_width: int,
         parent: QWidget | None = None,
+        settings: Settings | None = None,
     ) -> None:
         super().__init__(parent)
         self.path = path
@@ -95,6 +97,7 @@ class DocumentPage(QWidget):
         self._options = options
         self._device = device
         self._tree_width = tree_width
+        self._settings = settings
         self._document: int | None = None
         self._opening: int | None = None
         self._clock = QElapsedTimer()
@@ -234,7 +237,7 @@ class DocumentPage(QWidget):
             from viewer.gui.details.panel import DetailsPanel
             from viewer.gui.roundtrip.tab import roundtrip_tab
 
-            self.details = DetailsPanel(self._bridge, self._theme, self)
+            self.details = DetailsPanel(self._bridge, self._theme, self, self._settings)
             self.details.overview.set_recognition(self.recognition)
             problems = self.details.overview.problems
             problems.set_scan(self.scan)

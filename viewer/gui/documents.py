@@ -18,6 +18,7 @@ from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.message_bar import Message
 from viewer.gui.override import override
+from viewer.gui.settings import Settings
 from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
@@ -37,6 +38,7 @@ class ViewOptions:
     display: DisplayOptions
     device: str
     tree_width: int
+    settings: Settings | None = None
 
 
 class DocumentTabs(QTabWidget):
@@ -205,7 +207,14 @@ class DocumentTabs(QTabWidget):
     def _add(self, path: Path) -> DocumentPage:
         options = self.options
         page = DocumentPage(
-            self._bridge, self._theme, path, options.display, options.device, options.tree_width, self
+            self._bridge,
+            self._theme,
+            path,
+            options.display,
+            options.device,
+            options.tree_width,
+            self,
+            options.settings,
         )
         page.opened.connect(self._page_opened)
         page.failed.connect(self._page_failed)

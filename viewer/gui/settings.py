@@ -39,6 +39,8 @@ SETTINGS: Final = (
     Setting("view/zoom", int, 0, "Points added to the size of all text"),
     Setting("tree/natural_order", bool, True, "Numbers inside names ascend"),
     Setting("tree/group_names", bool, True, "Dotted names are folded into a tree"),
+    Setting("values/precision", int, 4, "Digits after the point in tables of values"),
+    Setting("values/exponent", str, "auto", "Exponents in tables of values: auto, on or off"),
     Setting("compute/device", str, "cpu", "Device to compute on"),
     Setting("files/recent", list, [], "Files opened lately, the last first"),
     Setting("files/folder", str, "", "Folder that the Open dialog starts in"),

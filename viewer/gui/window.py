@@ -72,7 +72,7 @@ class MainWindow(QMainWindow):
         device = device or settings.get("compute/device")
         display = DisplayOptions(settings.get("tree/group_names"), settings.get("tree/natural_order"))
         self.documents = DocumentTabs(
-            bridge, theme, ViewOptions(display, device, settings.get("window/tree_width")), self
+            bridge, theme, ViewOptions(display, device, settings.get("window/tree_width"), settings), self
         )
         self.documents.set_recent(self.recent)
         self.messages = MessageBar(theme, self)

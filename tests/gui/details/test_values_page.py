@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from viewer.gui.details.slice_choice import SliceChoice
 from viewer.gui.details.value_model import MOST_ROWS, WAITING
 from viewer.gui.details.value_text import NumberStyle
 from viewer.gui.details.values_page import ValuesPage
+from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 
 
@@ -227,6 +229,22 @@ def test_that_the_format_menu_changes_how_numbers_are_written(page: ValuesPage, 
     next(action for action in menu.actions() if action.data() == 8).trigger()
     next(action for action in menu.actions() if action.data() == "on").trigger()
     assert text(page, 0, 0) == NumberStyle(8, "on").write(value)
+
+
+def test_that_the_style_is_kept_in_the_settings(stage: Stage, settings: Settings, qtbot: QtBot) -> None:
+    tools = replace(stage.tools, settings=settings)
+    for precision, notation in ((4, "auto"), (8, "on")):
+        page = ValuesPage(tools, SliceChoice())
+        qtbot.addWidget(page)
+        assert page.model.style == NumberStyle(precision, notation)  # type: ignore[arg-type]
+        menu = page.options.menu()
+        assert menu is not None
+        for choice in (8, "on"):
+            next(action for action in menu.actions() if action.data() == choice).trigger()
+    settings.set("values/exponent", "sideways")
+    page = ValuesPage(tools, SliceChoice())
+    qtbot.addWidget(page)
+    assert page.model.style == NumberStyle(8, "auto")
 
 
 def test_that_shading_is_by_the_range_of_the_whole_tensor(page: ValuesPage, stage: Stage, qtbot: QtBot) -> None:

@@ -20,6 +20,7 @@ from viewer.gui.details.summaries import SummaryStore
 from viewer.gui.details.tabs import LazyPages, TabSpec, TabTools
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_count
+from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class DetailsPanel(QWidget):
 
     node_requested = Signal(object)
 
-    def __init__(self, bridge: EngineBridge, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, bridge: EngineBridge, theme: Theme, parent: QWidget | None = None, settings: Settings | None = None
+    ) -> None:
         super().__init__(parent)
         self._document = -1
         self._checkpoint: Checkpoint | None = None
@@ -81,7 +84,9 @@ class DetailsPanel(QWidget):
         for page in self._pages.values():
             self._stack.addWidget(page)
         self._lazy = LazyPages(
-            TabTools(bridge, theme, self._store, self.node_requested.emit), self._stack, added=self._stack.addWidget
+            TabTools(bridge, theme, self._store, self.node_requested.emit, settings),
+            self._stack,
+            added=self._stack.addWidget,
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.checkpoint.document import Checkpoint
 from viewer.gui.details.summaries import SummaryStore
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 
 
@@ -40,12 +41,15 @@ class TabTools:
         The summaries of tensors that are known.
     go_to_node
         Has the tree select a node.
+    settings
+        Where choices outlive the window; None where they need not.
     """
 
     bridge: EngineBridge
     theme: Theme
     store: SummaryStore
     go_to_node: Callable[[int], None]
+    settings: Settings | None = None
 
 
 @dataclass(frozen=True, slots=True)

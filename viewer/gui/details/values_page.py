@@ -27,7 +27,7 @@ from viewer.gui.details.value_grid import ValueGrid
 from viewer.gui.details.value_model import MOST_ROWS, ValueModel
 from viewer.gui.details.value_options import ValueOptions
 from viewer.gui.details.value_shade import Shade
-from viewer.gui.details.value_text import exact_lines
+from viewer.gui.details.value_text import NumberStyle, exact_lines
 from viewer.gui.details.window_strip import WindowStrip
 from viewer.gui.details.wording import empty_sentence
 from viewer.gui.format import format_count
@@ -36,6 +36,8 @@ from viewer.tensors.slice_results import ValueBlock, value_shape
 
 _PATIENCE_MS: Final = 60
 """After a step the numbers before stay for so long: most answers come sooner, and "…" would only flicker."""
+_PRECISION: Final = "values/precision"
+_EXPONENT: Final = "values/exponent"
 _MOST_COPIED: Final = 50_000
 """Values that are copied at once: writing them takes a twentieth of a second."""
 
@@ -64,7 +66,11 @@ class ValuesPage(QWidget):
         self.go_to.setToolTip(
             "Numbers go there, colons choose the axes to show; negative ones count from the end (Ctrl+L)"
         )
+        self._settings = tools.settings
         self.options = ValueOptions(self)
+        if self._settings is not None:
+            notation = self._settings.get(_EXPONENT)
+            self.options.set_style(NumberStyle(self._settings.get(_PRECISION), notation))
         self.grid = ValueGrid(self.model, tools.theme, self)
         self.copy = QToolButton(self)
         self.copy.setProperty("role", "menu")
@@ -88,7 +94,7 @@ class ValuesPage(QWidget):
         shortcut.activated.connect(self._begin_to_type)
         self.go_to.returnPressed.connect(self._go)
         self.go_to.textEdited.connect(self._typed)
-        self.options.style_changed.connect(self._style)
+        self.options.style_changed.connect(self._choose_style)
         self.options.shading_changed.connect(self._shade)
         self.grid.looked_at.connect(self._look)
         self.grid.current_changed.connect(self._tell_current)
@@ -102,6 +108,7 @@ class ValuesPage(QWidget):
         choice.reset.connect(self._turn)
         choice.stepped.connect(self._step)
         tools.theme.changed.connect(self._restyle)
+        self._style()
         self._restyle()
 
     def _lay_out(self) -> None:
@@ -324,6 +331,12 @@ class ValuesPage(QWidget):
             self.about.set_text(f"⚠ Nothing was copied: {error}")
 
     # Looks
+
+    def _choose_style(self) -> None:
+        if self._settings is not None:
+            self._settings.set(_PRECISION, self.options.style_chosen.precision)
+            self._settings.set(_EXPONENT, self.options.style_chosen.notation)
+        self._style()
 
     def _style(self) -> None:
         self.model.set_style(self.options.style_chosen)
