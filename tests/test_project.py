@@ -167,7 +167,7 @@ def mime_types() -> dict[str, set[str]]:
 
 def test_that_the_file_types_claim_checkpoints_and_leave_path_files_to_python() -> None:
     types = mime_types()
-    assert types["application/x-pytorch-checkpoint"] == {"*.pth", "*.pt", "*.ckpt"}
+    assert types["application/x-pytorch-checkpoint"] == {"*.pth", "*.pt", "*.ckpt", "*.th", "*.pt2"}
     assert types["application/x-safetensors"] == {"*.safetensors"}
     # The same glob twice makes the desktop look into the file to choose.
     assert types["text/x-python-pth"] == {"*.pth"}

@@ -55,6 +55,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("roundtrip", "viewer.cli.roundtrip", "save and reload in each way that people use: what survives?"),
     Command("optimizer", "viewer.cli.optimizer", "print the optimizers by parameter name: groups, steps and moments"),
     Command("check", "viewer.cli.check", "look for what goes wrong when training goes on from a checkpoint"),
+    Command("install-desktop", "viewer.cli.install_desktop", "double-click a checkpoint to open it, for this user"),
+    Command("uninstall-desktop", "viewer.cli.uninstall_desktop", "take back what install-desktop did"),
 )
 
 

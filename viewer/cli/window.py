@@ -36,6 +36,8 @@ class WindowOptions:
         Open a window of its own even where one is open already.
     compare
         Two files to compare; None for none.
+    ask_compare
+        Open the dialog that asks for two.
     """
 
     device: str | None = None
@@ -43,6 +45,7 @@ class WindowOptions:
     fresh: bool = False
     new_window: bool = False
     compare: tuple[Path, Path] | None = None
+    ask_compare: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare", metavar=("A", "B"), nargs=2, type=Path, help="compare two checkpoints side by side"
     )
+    parser.add_argument("--ask-compare", action="store_true", help="ask for two checkpoints to compare")
     parser.add_argument("--device", metavar="NAME", help="compute values on this device (cpu, cuda:0 ...)")
     parser.add_argument("--theme", choices=THEMES, help="colours of the window")
     parser.add_argument("--fresh", action="store_true", help="start with default settings, keeping the stored ones")
@@ -65,5 +69,6 @@ def run(args: argparse.Namespace) -> int:
         fresh=args.fresh,
         new_window=args.new_window,
         compare=tuple(args.compare) if args.compare else None,
+        ask_compare=args.ask_compare,
     )
     return int(run_window(args.files, options))

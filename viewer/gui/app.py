@@ -1,5 +1,6 @@
 """From the command line's arguments to a window, in this order:
 
+0. Where a window is open, it gets the files, and this process is done before it has imported Qt.
 1. The engine starts: its process needs some tens of milliseconds, which pass while Qt is imported.
 2. Qt, the application object, the theme.
 3. The window is shown, and the files are asked for; the engine reads while the window is painted.
@@ -12,11 +13,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from viewer.desktop.handover import Lock, Message, absolute, hand_over, place
 
 if TYPE_CHECKING:
     from viewer.engine.client import EngineClient
     from viewer.gui.mailbox import Mailbox
+    from viewer.gui.second_start import SecondStarts
+    from viewer.gui.window import MainWindow
 
 
 class Options(Protocol):
@@ -29,11 +36,17 @@ class Options(Protocol):
     @property
     def fresh(self) -> bool: ...
     @property
+    def new_window(self) -> bool: ...
+    @property
+    def ask_compare(self) -> bool: ...
+    @property
     def compare(self) -> tuple[os.PathLike[str], os.PathLike[str]] | None: ...
 
 
 def run_window(paths: Sequence[str | os.PathLike[str]], options: Options) -> int:
-    """Show the window on some files until it is closed; returns the exit code.
+    """Show the window on some files until it is closed, or hand them to the one that is open; returns the exit code.
+
+    A start that asks for something about its window (a theme, a device, default settings) has one of its own.
 
     Raises
     ------
@@ -43,16 +56,31 @@ def run_window(paths: Sequence[str | os.PathLike[str]], options: Options) -> int
     from viewer.engine.client import EngineClient
     from viewer.gui.mailbox import Mailbox
 
+    own = options.new_window or options.fresh or options.ask_compare or bool(options.device or options.theme)
+    at = None if own else place()
+    lock = None if at is None else Lock(at)
+    if at is not None and lock is not None:
+        files, compare = (paths, False) if options.compare is None else (options.compare, True)
+        if not (paths and compare) and hand_over(at, Message(absolute(files), compare), lock):
+            return 0
     mailbox = Mailbox()
     client = EngineClient(mailbox.put)
     client.start()
     try:
-        return _run_qt(paths, options, client, mailbox)
+        return _run_qt(paths, options, client, mailbox, at if lock is not None and lock.take() else None)
     finally:
         client.close()
+        if lock is not None:
+            lock.release()
 
 
-def _run_qt(paths: Sequence[str | os.PathLike[str]], options: Options, client: EngineClient, mailbox: Mailbox) -> int:
+def _run_qt(
+    paths: Sequence[str | os.PathLike[str]],
+    options: Options,
+    client: EngineClient,
+    mailbox: Mailbox,
+    listen_at: Path | None,
+) -> int:
     from viewer.gui.sound_qt import check_display, check_pyside
 
     check_pyside()
@@ -88,10 +116,27 @@ def _run_qt(paths: Sequence[str | os.PathLike[str]], options: Options, client: E
     window.documents.open_paths(paths)
     if options.compare is not None:
         window.documents.compare_paths(*options.compare)
+    if options.ask_compare:
+        window.actions_by_id["compare"].trigger()
+    starts: list[SecondStarts] = []
+    if listen_at is not None:
+        # Once painted: the socket's module takes longer to import than the window may take to show.
+        window.painted.connect(partial(_listen, window, listen_at, absolute(paths), starts))
     try:
         return app.exec()
     finally:
+        for listening in starts:
+            listening.release()
         interrupts.release()
         reporter.release()
         file_events.release()
         bridge.close()
+
+
+def _listen(window: MainWindow, at: Path, opened: tuple[str, ...], starts: list[SecondStarts]) -> None:
+    """Take the files of later starts."""
+    from viewer.gui.second_start import Opener, SecondStarts
+
+    opener = Opener(window)
+    opener.note(opened)
+    starts.append(SecondStarts(at, opener, window))

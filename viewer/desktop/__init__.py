@@ -1,0 +1,1 @@
+"""How a desktop learns that this program opens checkpoints. Standard library only."""
