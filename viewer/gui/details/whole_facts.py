@@ -19,8 +19,6 @@ from viewer.task import Progress, Task
 
 _STEP: Final = 1_000
 """Tensors between two yields: some milliseconds."""
-_DEEPEST: Final = 16
-"""Parts of a name to compare."""
 N_LARGEST: Final = 10
 N_WASTEFUL: Final = 10
 
@@ -117,6 +115,10 @@ class _Whole:
         self.facts = WholeFacts()
         self._shown: list[tuple[int, int, int]] = []
         """Node, bytes and elements of each tensor, once."""
+        self._largest: list[tuple[int, int]] = []
+        """Bytes and negative node of the largest so far."""
+        self._loose: set[object] = set()
+        """Storages that are shown by themselves, as a whole."""
         self._views: dict[int, list[int]] = {}
         """By storage, the tensors in it."""
         self._node_of = self.facts.node_of
@@ -125,11 +127,8 @@ class _Whole:
         yield from self._gather()
         yield from self._sum_parts()
         yield from self._find_waste()
-        facts = self.facts
-        facts.largest = [
-            (node, nbytes) for node, nbytes, _ in heapq.nlargest(N_LARGEST, self._shown, key=_bytes_of) if nbytes
-        ]
-        return facts
+        self.facts.largest = [(-node, nbytes) for nbytes, node in sorted(self._largest, reverse=True)]
+        return self.facts
 
     def _gather(self) -> Generator[Progress, None, None]:
         nodes, tensors, storages = self.checkpoint.nodes, self.checkpoint.tensors, self.checkpoint.storages
@@ -140,6 +139,10 @@ class _Whole:
             kind = nodes.kind[node]
             if is_part and nodes.parent[node] in is_part:
                 is_part.add(node)
+            if node % (8 * _STEP) == 0:
+                yield Progress(node, len(nodes), "nodes")
+            if kind == Kind.STORAGE:
+                self._loose.add(nodes.value[node])
             if kind != Kind.TENSOR:
                 continue
             number = nodes.value[node]
@@ -161,6 +164,12 @@ class _Whole:
             elements = numel_of(tensors.shape[number])
             nbytes = elements * DTYPES[tensors.dtype[number]].itemsize if storage != NO_STORAGE else 0
             self._shown.append((node, nbytes, elements))
+            self.facts.elements += elements
+            self.facts.nbytes += nbytes
+            if nbytes:  # of equally large ones the first in the file
+                (heapq.heappush if len(self._largest) < N_LARGEST else heapq.heappushpop)(
+                    self._largest, (nbytes, -node)
+                )
             device = (
                 storages.location[storage]
                 if storage != NO_STORAGE
@@ -170,8 +179,6 @@ class _Whole:
             if len(self._shown) % _STEP == 0:
                 yield Progress(node, len(nodes), "nodes")
         self.facts.tensors = len(self._shown)
-        self.facts.elements = sum(elements for _, _, elements in self._shown)
-        self.facts.nbytes = sum(nbytes for _, nbytes, _ in self._shown)
         self.facts.devices = sorted(devices.values(), key=_largest_first)
 
     def _sum_parts(self) -> Generator[Progress, None, None]:
@@ -181,7 +188,7 @@ class _Whole:
         top = yield from self._outermost()
         self.facts.part_of = top
         parts: dict[object, Sum] = {}
-        n_common = self._n_common(top)
+        n_common = yield from self._n_common(top)
         for seen, (node, nbytes, elements) in enumerate(self._shown):
             below = node
             while nodes.parent[below] not in (top, -1):
@@ -198,15 +205,23 @@ class _Whole:
                 yield Progress(seen, len(self._shown), "tensors")
         self.facts.parts = sorted(parts.values(), key=_largest_first)
 
-    def _n_common(self, top: int) -> int:
+    def _n_common(self, top: int) -> Generator[Progress, None, int]:
         """How many first parts all dotted names in `top` share ("module." of a wrapped model)."""
         nodes = self.checkpoint.nodes
-        keys = [nodes.key[node] for node, _, _ in self._shown if nodes.parent[node] == top]
-        names = [key.split(".")[:_DEEPEST] for key in keys if isinstance(key, str)]
-        if not names or len(names) < len(self._shown):
-            return 0
-        pairs = zip(min(names), max(names), strict=False)  # all others lie between these two
-        return next((same for same, (one, other) in enumerate(pairs) if one != other), 0)
+        common: list[str] | None = None
+        for seen, (node, _, _) in enumerate(self._shown):
+            key = nodes.key[node]
+            if nodes.parent[node] != top or not isinstance(key, str):
+                return 0
+            if common is None:
+                common = key.split(".")[:-1]
+            while common and not key.startswith(".".join(common) + "."):
+                common.pop()
+            if not common:
+                return 0
+            if seen % _STEP == _STEP - 1:
+                yield Progress(seen, len(self._shown), "tensors")
+        return len(common or ())
 
     def _outermost(self) -> Generator[Progress, None, int]:
         """The lowest entry that everything lies in."""
@@ -234,16 +249,10 @@ class _Whole:
 
     def _find_waste(self) -> Generator[Progress, None, None]:
         checkpoint, storages = self.checkpoint, self.checkpoint.storages
-        loose = {
-            checkpoint.nodes.value[node]
-            for node, kind in enumerate(checkpoint.nodes.kind)
-            if kind == Kind.STORAGE  # shown by itself, as a whole
-        }
-        yield Progress(0, len(self._views), "storages")
         found: list[Waste] = []
         for seen, (storage, numbers) in enumerate(self._views.items()):
             stored = storages.nbytes[storage]
-            if storage not in loose and storage not in storages.problem:
+            if storage not in self._loose and storage not in storages.problem:
                 used = _used(checkpoint, numbers, stored)
                 if used < stored:
                     found.append(Waste(self._node_of[numbers[0]], len(numbers), used, stored))
@@ -296,10 +305,6 @@ def _add(total: Sum, nbytes: int, elements: int) -> None:
     total.tensors += 1
     total.nbytes += nbytes
     total.elements += elements
-
-
-def _bytes_of(shown: tuple[int, int, int]) -> int:
-    return shown[1]
 
 
 def _wasted(waste: Waste) -> int:
