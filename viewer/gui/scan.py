@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from viewer.engine.values_requests import ScanAll
 from viewer.errors import Cancelled, ViewerError
 from viewer.gui.engine_bridge import EngineBridge
-from viewer.gui.scan_troubles import Trouble, troubles_of
+from viewer.gui.scan_troubles import Trouble, troubles_of, worst
 from viewer.task import Progress
 from viewer.tensors.scan_results import ScanBatch, ScanRow, ScanTotals
 
@@ -47,6 +47,8 @@ class ScanStore(QObject):
         """By tensor number. The same mapping throughout: whoever shows it may hold it."""
         self.troubled: dict[int, Trouble] = {}
         """By tensor number, of those that deserve a look."""
+        self.by_worst: dict[Trouble, list[int]] = {kind: [] for kind in Trouble}
+        """Their numbers as they came, each under its worst kind."""
         self.counts: Counter[Trouble] = Counter()
         """How many tensors have each kind of trouble."""
         self.state = ScanState.NONE
@@ -100,6 +102,8 @@ class ScanStore(QObject):
         self.rows.clear()
         self.troubled.clear()
         self.counts.clear()
+        for numbers in self.by_worst.values():
+            numbers.clear()
         self.totals = None
 
     def _turn(self, state: ScanState, failure: ViewerError | None = None) -> None:
@@ -115,6 +119,7 @@ class ScanStore(QObject):
             self.rows[row.number] = row
             if found := troubles_of(row):
                 self.troubled[row.number] = found
+                self.by_worst[worst(found)].append(row.number)
                 self.counts.update(kind for kind in Trouble if kind & found)
         self.rows_came.emit([row.number for row in new])
 

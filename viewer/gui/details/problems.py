@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
@@ -14,7 +15,7 @@ from viewer.gui.details.jump_table import JumpRow
 from viewer.gui.details.whole_file import Sections
 from viewer.gui.format import format_bytes, format_count
 from viewer.gui.scan import ScanState, ScanStore
-from viewer.gui.scan_troubles import WORDS, Trouble, trouble_words, worst
+from viewer.gui.scan_troubles import WORDS, Trouble, trouble_words
 from viewer.gui.theme import Theme
 
 MOST_ROWS: Final = 100
@@ -51,10 +52,11 @@ def summary_words(store: ScanStore) -> str:
 
 
 def problem_rows(checkpoint: Checkpoint, store: ScanStore, node_of: Mapping[int, int]) -> list[JumpRow]:
-    """The tensors that deserve a look, the worst kinds first, each kind in the order of the file."""
-    ordered = sorted((worst(found), node_of.get(number, -1), number) for number, found in store.troubled.items())
+    """The tensors that deserve a look, the worst kinds first, each kind in the order of the scan."""
+    ordered = ((kind, number) for kind in Trouble for number in store.by_worst[kind])
     rows = []
-    for kind, node, number in ordered[:MOST_ROWS]:
+    for kind, number in islice(ordered, MOST_ROWS):
+        node = node_of.get(number, -1)
         path = checkpoint.path_of(node) if node >= 0 else ""
         name = path or (checkpoint.path.name if node >= 0 else f"tensor {number}")
         words = trouble_words(store.rows[number])
