@@ -16,6 +16,8 @@ from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 
 _SETTLES_MS: Final = 150
+_ENOUGH: Final = 4
+_SAMPLED: Final = 40
 
 
 class EntryView(PlainTable):
@@ -88,7 +90,10 @@ class EntryView(PlainTable):
         """Columns as wide as the cells in sight need."""
         room = max(220, self.viewport().width() * 2 // 5)
         name = next((nth for nth, column in enumerate(self.entries.columns) if column.what == What.NAME), 1)
-        self.fit_columns({0: 160, name: max(room, 260)}, self._positions_in_sight())
+        positions = self._positions_in_sight()
+        if len(positions) < _ENOUGH:  # before it is laid out, next to nothing is in sight
+            positions = range(min(len(self.entries.order), _SAMPLED))
+        self.fit_columns({0: 160, name: max(room, 260)}, positions)
 
     def go_to_parameter(self) -> None:
         """Ask for the current row's parameter."""
