@@ -75,10 +75,6 @@ class Tally:
         fetched = self.small_fetches * (self.longest_nbytes + _COMPARISON_NBYTES)
         return small * (made + fetched) + self.nested * structure > _COMPARED_NBYTES
 
-    def may_be_keys_alone(self, structure: int) -> bool:
-        """Whether it would help to know which small tuples are no keys."""
-        return self.may_collide(structure) and self.nested <= _NESTED_TUPLES and self.heavy_fetches <= _HEAVY_FETCHES
-
     def suspicion(self, structure: int) -> str:
         """Why the C unpickler should not have a pickle of `structure` bytes without its strings; "" if it may."""
         if self.nested > _NESTED_TUPLES:

@@ -90,7 +90,7 @@ def scan_pickle(data: bytes | memoryview, offset: int, limits: Limits, source_na
     """
     scanner = _Scanner(data, offset, limits, source_name)
     found = scanner.scan()
-    if found.suspicion and scanner.may_be_keys_alone(found.end):
+    if found.suspicion and scanner.may_collide(found.end):
         # Runs that tell the values of a dict from its keys are slower, and hardly any pickle needs them.
         found = _Scanner(data, offset, limits, source_name, filled=True).scan()
     return found
@@ -136,8 +136,8 @@ class _Scanner:
         self.tally.small_fetches = self.fetched.total() + self.small_fetches
         return self.tally.suspicion(end - self.start - self.payload.nbytes)
 
-    def may_be_keys_alone(self, end: int) -> bool:
-        return self.tally.may_be_keys_alone(end - self.start - self.payload.nbytes)
+    def may_collide(self, end: int) -> bool:
+        return self.tally.may_collide(end - self.start - self.payload.nbytes)
 
     def _check_memory(self, read: int, end: int) -> None:
         """Refuse what takes too much memory by the part up to `read`, of what may have its end at `end`."""
