@@ -11,10 +11,11 @@ from itertools import islice
 from typing import Final, Self, TypeVar
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.compare.helper import Helper, HelperLost, Order, can_help, can_travel
+from viewer.compare.helper import Helper, HelperLost, Order, can_travel
 from viewer.compare.pair import PairComparer, Rooms
 from viewer.compare.tally import Tally
 from viewer.errors import ViewerError
+from viewer.interpreter import can_start
 from viewer.tensors.workers import Spares
 
 Job = TypeVar("Job")
@@ -43,7 +44,7 @@ class Crew:
         self._workers = max(workers, 1)
         self._pool = ThreadPoolExecutor(self._workers, "compare") if self._workers > 1 else None
         self.rooms: Spares[Rooms] = Spares(Rooms)
-        self._sides = sides if self._pool is not None and can_help() else None
+        self._sides = sides if self._pool is not None and can_start() else None
         self._wanted = False
         self._free: list[Helper] = []
         """Helpers that are ready and have nothing to do; list.pop and append are atomic."""

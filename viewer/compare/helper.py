@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import IO, Final
 
 from viewer.checkpoint.document import Checkpoint
@@ -28,23 +27,10 @@ from viewer.compare.results import Tolerance
 from viewer.compare.tally import Tally
 from viewer.errors import ViewerError
 from viewer.formats.storage_bytes import StorageReader
+from viewer.interpreter import module_command
 
 _LENGTH: Final = struct.Struct("<Q")
 _READY: Final = "ready"
-
-# As the engine is started (`viewer.engine.command`): this package by its place, and the folders that this process
-# imports from after the interpreter's own.
-_BOOT: Final = """\
-import sys
-package, *paths = sys.argv[1:]
-sys.path += [path for path in paths if path not in sys.path]
-from importlib.util import module_from_spec, spec_from_file_location
-spec = spec_from_file_location("viewer", package + "/__init__.py", submodule_search_locations=[package])
-sys.modules["viewer"] = module_from_spec(spec)
-spec.loader.exec_module(sys.modules["viewer"])
-from viewer.compare.helper import main
-main()
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +66,6 @@ class HelperLost(Exception):
     """A helper ended, or could not be started."""
 
 
-def can_help() -> bool:
-    """Whether this program can start interpreters: a frozen application is none."""
-    return not getattr(sys, "frozen", False) and bool(sys.executable)
-
-
 def can_travel(tensor: TensorRef) -> bool:
     """Whether a helper can read a tensor by what the TensorRef says alone."""
     return tensor.storage is not None and tensor.storage.encoding == STORED and tensor.dtype.kind != "quantized"
@@ -94,12 +75,9 @@ class Helper:
     """One helper process; used by one thread at a time. Raises HelperLost where it cannot be started."""
 
     def __init__(self, a: Checkpoint, b: Checkpoint) -> None:
-        package = Path(__file__).resolve().parents[1]
-        here = Path.cwd()
-        paths = [path for path in sys.path if Path(path).is_absolute() and Path(path) != here]
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter with our own code
-                [sys.executable, "-I", "-c", _BOOT, str(package), *paths],
+                module_command("viewer.compare.helper"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
