@@ -37,6 +37,7 @@ def _tensors() -> dict[str, torch.Tensor]:
         "stack": torch.randn(4, 40, 50, generator=generator) * torch.tensor([1.0, 10, 100, 1000]).reshape(4, 1, 1),
         "line": torch.randn(100_000, generator=generator),
         "short": torch.tensor([1.0, math.nan, 3.0]),
+        "endless": torch.ones(1).expand(2**33),
         "scalar": torch.tensor(2.5),
         "empty": torch.zeros(3, 0),
         "nan": torch.full((8, 8), math.nan),
@@ -253,6 +254,15 @@ def test_that_one_axis_is_a_line(page: MapPage, stage: Stage, qtbot: QtBot) -> N
     assert page.line.words(1.5) == "[1]  NaN"
     assert list(page.legend.kinds) == ["NaN"]
     assert page.line.words(2.5) == "[2]  3"
+
+
+def test_that_an_axis_may_be_longer_than_32_bits_count(page: MapPage, stage: Stage, qtbot: QtBot) -> None:
+    stage.client.is_holding = True  # nobody needs to read so much here
+    page.show_node(DOCUMENT, stage.checkpoint, stage.node("endless"))
+    page.set_active(True)
+    qtbot.waitUntil(lambda: bool(stage.client.of(ReadLine)))
+    assert stage.client.of(ReadLine)[-1].index_range == (0, 2**33)
+    assert not page.grab().isNull()
 
 
 def test_that_no_axis_is_a_number(page: MapPage, stage: Stage, qtbot: QtBot) -> None:

@@ -51,7 +51,7 @@ class LineCanvas(QWidget):
         Carries True where a part of the axis is in view.
     """
 
-    looked_at = Signal(int, int, int)
+    looked_at = Signal(object, object, object)  # an index may exceed 32 bits
     pointed = Signal(str)
     zoomed = Signal(bool)
 
