@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QTabWidget, QVBoxLayout, QWidget
 
 from viewer.compare.pair_details import PairDetails, PairMaps, grid_of
 from viewer.gui.compare.chart import StepChart
@@ -49,7 +49,10 @@ class PairTabs(QTabWidget):
         self.both = StepChart(theme, "Histograms of both sides", self)
         self.difference = StepChart(theme, "Histogram of right minus left", self)
         self.both_caption, self.difference_caption = QLabel(self), QLabel(self)
-        self.log_counts = QCheckBox("log counts", self)
+        self.log_counts = QPushButton("log counts", self)
+        self.log_counts.setCheckable(True)
+        self.log_counts.setProperty("role", "chip")
+        self.log_counts.setToolTip("Counts on a logarithmic scale")
         self.scale = QComboBox(self)
         self.scale.addItems(["linear", "signed log"])
         self.scale.setAccessibleName("Scale of the difference")
