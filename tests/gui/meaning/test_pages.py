@@ -264,6 +264,13 @@ def test_that_checks_show_progress_and_can_be_cancelled(
     page.clear()
 
 
+def test_that_a_file_that_is_one_model_begins_with_its_overview(show: Opener) -> None:
+    page = show(Plain().state_dict())
+    assert page.details is not None
+    assert MODEL in page.details.tab_titles
+    assert page.details.tab == "Overview"
+
+
 def test_that_the_file_as_a_whole_can_be_shown_again(show: Opener) -> None:
     page = show(train(Plain(), "SGD").content)
     assert page.tree is not None

@@ -274,7 +274,8 @@ class DetailsPanel(QWidget):
             for page, title in zip(pages, titles, strict=True):
                 self.tabs.setTabData(self.tabs.addTab(title), page)
         if pages:
-            leading = next((spec.title for spec in added if spec.leads), pages[0])
+            # The root begins with its overview: that is where it says that a file could be read in part only.
+            leading = next((spec.title for spec in added if spec.leads and self._node), pages[0])
             chosen = self._chosen[self._is_tensor]
             self.tabs.setCurrentIndex(pages.index(chosen if chosen in pages else leading))
         self.tabs.blockSignals(False)

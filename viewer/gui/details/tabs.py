@@ -65,7 +65,7 @@ class TabSpec:
     make
         Makes the page, with its parent, when the tab is first turned to: import it here and not before.
     leads
-        True where a node that has it begins with it, until the person chooses another tab.
+        True where a node that has it begins with it, until the person chooses another tab. The root never does.
     """
 
     title: str
