@@ -38,6 +38,8 @@ _WHOLE_AFTER_MS: Final = 150
 """While a slider moves and a part is in view, only the part is read; the whole follows when the slider rests."""
 _AT_ONCE: Final = 2
 """Pictures under way while a slider moves: one is computed while the window paints the one before."""
+_KERNEL_PIXELS: Final = 2048
+"""Pixels of a grid of kernels, down and across: as many as the engine draws at once."""
 _KERNEL_UP_TO: Final = 64
 """Rows and columns of kernels that are worth a grid."""
 
@@ -245,7 +247,7 @@ class MapPage(QWidget):
         rows = math.floor(part.top), math.ceil(part.bottom)
         columns = math.floor(part.left), math.ceil(part.right)
         if self.shows_kernels:
-            self._look_at_kernels(tensor, rows, columns, height, width)
+            self._look_at_kernels(tensor, rows, columns)
             return
         whole = self.canvas.shows_all
         request = ReadMap(
@@ -270,16 +272,15 @@ class MapPage(QWidget):
             )
             self._whole_questions.ask(request, partial(self._take, self._document, True), self._fail)
 
-    def _look_at_kernels(
-        self, tensor: TensorRef, rows: tuple[int, int], columns: tuple[int, int], height: int, width: int
-    ) -> None:
+    def _look_at_kernels(self, tensor: TensorRef, rows: tuple[int, int], columns: tuple[int, int]) -> None:
+        """Read the kernels in view, each element a pixel, also where the screen has fewer pixels."""
         *outer, tall, wide = self._choice.shape
         fixed = (0,) * max(0, len(outer) - 2)
         request = ReadKernels(
             self._document,
             tensor.number,
-            max(tall, min(rows[1] - rows[0] + tall, height)),
-            max(wide, min(columns[1] - columns[0] + wide, width)),
+            max(tall, min(rows[1] - rows[0] + tall, _KERNEL_PIXELS)),
+            max(wide, min(columns[1] - columns[0] + wide, _KERNEL_PIXELS)),
             rows[0] // (tall + 1),
             columns[0] // (wide + 1),
             fixed,
@@ -310,7 +311,9 @@ class MapPage(QWidget):
         self._colour()
         if not (whole and not self.canvas.shows_all):
             self.canvas.show_picture(picture)
-            self.info.set_text(_info(picture))
+            frame, ratio = self.canvas.frame, self.canvas.devicePixelRatioF()
+            is_small = image.height > frame.height * ratio or image.width > frame.width * ratio
+            self.info.set_text(_info(picture) + (" · drawn smaller: zoom in to see all of them" if is_small else ""))
             self.legend.show_kinds(picture.kinds)
 
     def _take_line(self, line: LineEnvelope) -> None:
@@ -334,7 +337,8 @@ class MapPage(QWidget):
 
     def _fail(self, error: ViewerError) -> None:
         if not isinstance(error, Cancelled):
-            self._say(f"✕ {error}", "Try again")
+            has_values = self._tensor is not None and self._tensor.storage is not None
+            self._say(f"✕ {error}", "Try again" if has_values else "")
 
     def _say(self, text: str, action: str = "") -> None:
         self.about.set_text("")

@@ -122,7 +122,7 @@ class SliceBar(QWidget):
 
     def _add_step(self, place: int, axis: int, *, two: bool) -> None:
         extent = min(self._choice.shape[axis], _LARGEST)
-        name = f"axis {axis} ({format_count(extent)})"
+        name = f"axis {axis} ({format_count(self._choice.shape[axis])})"
         label = QLabel(name, self._steps)
         label.setProperty("role", "muted")
         slider = QSlider(Qt.Orientation.Horizontal, self._steps)
@@ -134,7 +134,8 @@ class SliceBar(QWidget):
         spin.setRange(0, extent - 1)
         spin.setEnabled(extent > 1)
         spin.setAccessibleName(f"Index along {name}")
-        spin.setToolTip(f"Index along axis {axis}, from 0 to {format_count(extent - 1)}")
+        further = "; beyond that, go to an index in Values" if self._choice.shape[axis] > extent else ""
+        spin.setToolTip(f"Index along axis {axis}, from 0 to {format_count(extent - 1)}{further}")
         spin.setKeyboardTracking(False)
         label.setBuddy(spin)
         position = min(self._choice.position(axis), extent - 1)

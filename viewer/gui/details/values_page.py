@@ -236,7 +236,8 @@ class ValuesPage(QWidget):
 
     def _fail(self, error: ViewerError) -> None:
         self._shown = None
-        self._say(f"✕ {error}", "Try again")
+        has_values = self._tensor is not None and self._tensor.storage is not None
+        self._say(f"✕ {error}", "Try again" if has_values else "")
 
     def _say(self, text: str, action: str = "") -> None:
         self.blocks.turn_to(-1, -1, None)
