@@ -182,6 +182,16 @@ def test_that_a_scheduler_shows_what_is_looked_for_first(show: Opener) -> None:
     assert "inferred" in shown.why.text()
 
 
+def test_that_loops_tell_how_far_they_came(show: Opener) -> None:
+    counters = {"epoch_progress": {"total": {"ready": 3, "completed": 2}, "current": {"ready": 3, "completed": 1}}}
+    page = show({"pytorch-lightning_version": "2.1.0", "state_dict": {}, "loops": {"fit_loop": counters}})
+    shown: PartPage = tab(page, "loops", "Loops")
+    assert shown.first.texts() == [
+        ("fit_loop.epoch_progress.total.completed", "2"),
+        ("fit_loop.epoch_progress.current.completed", "1"),
+    ]
+
+
 def test_that_scaler_and_random_states_have_pages_of_their_own(show: Opener) -> None:
     scaler = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000,
               "_growth_tracker": 7}  # fmt: skip

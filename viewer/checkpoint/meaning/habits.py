@@ -33,6 +33,8 @@ _SIGNS: Final = (
 )
 """Keys at the root that tell who wrote the file."""
 
+_MAX_COUNTERS: Final = 500
+_SHOWN_COUNTERS: Final = 8
 _HYPER: Final = frozenset(
     {"args", "cfg", "config", "hparams", "hyper_parameters", "train_args", "opt", "params_config"}
 )
@@ -69,7 +71,25 @@ def _label_lightning(look: Look, found: Recognition, members: dict[str, int]) ->
         if kind:
             names = look.named(node) if look.is_mapping(node) else {}
             values = tuple((name, short_text(look, child)) for name, child in list(names.items())[:8])
+            if kind == "loop":
+                values = _progress_of_loops(look, node) or values
             found.parts.append(PartFacts(node, kind, text, values))
+
+
+def _progress_of_loops(look: Look, node: int) -> tuple[tuple[str, str], ...]:
+    """How much each loop has completed (lightning/pytorch/loops/progress.py keeps counters within counters)."""
+    found: list[tuple[str, str]] = []
+    stack = [("", node)]
+    for _ in range(_MAX_COUNTERS):
+        if not stack or len(found) == _SHOWN_COUNTERS:
+            break
+        lead, at = stack.pop()
+        names = look.named(at) if look.is_mapping(at) else {}
+        done = look.number(names.get("completed"))
+        if done is not None:
+            found.append((f"{lead}completed", str(done)))
+        stack += [(f"{lead}{name}.", child) for name, child in names.items() if look.is_mapping(child)][::-1]
+    return tuple(found)
 
 
 def _label_objects(look: Look, found: Recognition, members: dict[str, int]) -> None:

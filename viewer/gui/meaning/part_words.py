@@ -20,6 +20,8 @@ TAB_TITLES: Final = {
 }
 """The tab of a part by its kind; a metric is one value and has none."""
 
+_NESTED: Final = ("hyperparameters", "loop", "callback")
+"""Kinds whose members are often containers."""
 _WORDS: Final = {
     "last_epoch": "last epoch",
     "_last_lr": "last learning rate",
@@ -49,7 +51,7 @@ def first_facts(checkpoint: Checkpoint, part: PartFacts) -> list[Fact]:
     facts = []
     for name, text in part.values:
         node = members.get(name)
-        if part.kind == "hyperparameters" and node is not None and look.is_container(node):
+        if part.kind in _NESTED and node is not None and look.is_container(node):
             continue  # open in the tree below
         value = look.scalar(node)
         exact = repr(value) if isinstance(value, float) else ""
