@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from viewer.gui.details.menu_title import add_title
 from viewer.tensors.histogram_results import AxisName
 
 TYPED: Final = "typed"
@@ -48,13 +49,13 @@ class DistributionOptions(QToolButton):
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self)
         self.setMenu(self._menu)
-        self._menu.addSection("Values")
+        add_title(self._menu, "Values")
         self._axes = self._group(_AXES)
-        self._menu.addSection("Counts")
+        add_title(self._menu, "Counts")
         self.cumulative = QAction("&Cumulative: how many values are not above", self._menu)
         self.cumulative.setCheckable(True)
         self._menu.addAction(self.cumulative)
-        self._menu.addSection("Range")
+        add_title(self._menu, "Range")
         self._ranges = self._group(_RANGES)
         self._axes.triggered.connect(self.axis_changed)
         self.cumulative.toggled.connect(self.cumulative_changed)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from viewer.engine.values_requests import ReduceName
 from viewer.gui.details.map_colours import ColourName
+from viewer.gui.details.menu_title import add_title
 
 RangeName: TypeAlias = Literal["slice", "tensor", "inner"]
 AUTO: Final = "auto"
@@ -83,7 +84,7 @@ class MapOptions(QToolButton):
                     action.trigger()
 
     def _group(self, title: str, entries: tuple[tuple[str, str], ...]) -> QActionGroup:
-        self._menu.addSection(title)
+        add_title(self._menu, title)
         group = QActionGroup(self)
         for name, text in entries:
             action = QAction(text, self._menu)

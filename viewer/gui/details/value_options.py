@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from viewer.gui.details.menu_title import add_title
 from viewer.gui.details.value_text import DEFAULT_PRECISION, Notation, NumberStyle
 
 _PRECISIONS: Final = (0, 2, 3, DEFAULT_PRECISION, 6, 8, 12, 17)
@@ -38,15 +39,15 @@ class ValueOptions(QToolButton):
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         self.setMenu(menu)
-        menu.addSection("Digits after the point")
+        add_title(menu, "Digits after the point")
         self._precision = QActionGroup(self)
         for precision in _PRECISIONS:
             self._choice(self._precision, menu, f"&{precision}" if precision < 10 else str(precision), precision)
-        menu.addSection("Exponent")
+        add_title(menu, "Exponent")
         self._notation = QActionGroup(self)
         for notation, text in _NOTATIONS:
             self._choice(self._notation, menu, text, notation)
-        menu.addSection("Colours")
+        add_title(menu, "Colours")
         self.shading = QAction("&Shade by value: blue below zero, red above", menu)
         self.shading.setCheckable(True)
         self.shading.toggled.connect(self.shading_changed)
