@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from viewer.gui.details.scale import Scale, clamp
-from viewer.gui.format import format_count, format_exact, format_number, format_percent
+from viewer.gui.format import format_count, format_number, format_percent
 
 LOG_FLOOR: Final = math.log10(0.5)
 """Where log counts begin: an empty bin lies on the floor, a bin of count 1 stands above it (log10(1) is 0)."""
@@ -128,10 +128,6 @@ class Bins:
         """How many elements a bin holds: "1,604 of 36,864 · 4.35 %"."""
         count = self.counts[index]
         return f"{format_count(count)} of {format_count(self.total)} · {format_percent(count, self.total)}"
-
-    def exact_row(self, index: int) -> tuple[str, str, str]:
-        """Left edge, right edge and count, as Python writes them."""
-        return format_exact(self.edges[index]), format_exact(self.edges[index + 1]), format_exact(self.counts[index])
 
 
 def constant_bins(value: float, count: int, total: int, *, integral: bool) -> tuple[Bins, tuple[float, float]]:

@@ -13,7 +13,6 @@ from viewer.tensors.slice_results import ValueBlock
 Notation: TypeAlias = Literal["auto", "on", "off"]
 """Whether floats are written with an exponent, as `torch.set_printoptions(sci_mode=…)` has it."""
 
-PRECISIONS: Final = tuple(range(18))
 DEFAULT_PRECISION: Final = 4
 """As torch prints: digits after the point."""
 _LARGEST_PLAIN: Final = 1e5
