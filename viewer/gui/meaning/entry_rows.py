@@ -117,12 +117,6 @@ class EntryRows:
         brief = self.briefs.get(number)
         return brief.value if brief is not None and isinstance(brief.value, (int, float)) else None
 
-    def parameter_shape(self, row: int) -> tuple[int, ...] | None:
-        """The shape of the parameter: the model's own, else what the moments tell."""
-        if self.parameter[row] >= 0 and (shape := self.look.shape(self.parameter[row])) is not None:
-            return shape
-        return self.optimizer.entries.shape[row] if self.is_entry(row) else None
-
     def plain_text(self, node: int) -> str:
         """A value that is no tensor, in short."""
         kind = self.look.nodes.kind[node]
