@@ -268,7 +268,7 @@ def test_that_devices_are_offered_and_a_choice_is_kept(
     box = window.status.device_box
     qtbot.waitUntil(lambda: len(box.menu().actions()) == 2)
     box.menu().actions()[1].trigger()
-    assert settings.get("compute/device") == "cuda:0"
+    assert settings.get("engine/device") == "cuda:0"
     assert window.documents.options.device == "cuda:0"
 
 

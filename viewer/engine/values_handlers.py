@@ -9,6 +9,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.engine.protocol import Request
 from viewer.engine.values_requests import (
     ClearScanCache,
+    MeasureScanCache,
     ReadKernels,
     ReadLine,
     ReadMap,
@@ -16,6 +17,7 @@ from viewer.engine.values_requests import (
     RuleHistogram,
     ScanAll,
     SummariseMany,
+    UseResources,
 )
 from viewer.task import Progress, Task
 
@@ -94,6 +96,25 @@ def scan_all(request: ScanAll, checkpoint: Checkpoint) -> Task[Any]:
     return scan_all_task(checkpoint, request.tensors, device=request.device, use_cache=request.use_cache)
 
 
+def use_resources(request: UseResources) -> Task[None]:
+    from viewer.engine.host import bound_memory, default_memory_nbytes
+    from viewer.tensors.scan_cache import keep_at_most
+    from viewer.tensors.workers import use_threads
+
+    yield Progress(0, 1, "bounds")
+    keep_at_most(request.cache_nbytes)
+    use_threads(request.threads)
+    if nbytes := request.memory_nbytes or default_memory_nbytes():
+        bound_memory(nbytes)
+
+
+def measure_scan_cache(_request: MeasureScanCache) -> Task[int]:
+    from viewer.tensors.scan_cache import kept_nbytes
+
+    yield Progress(0, 1, "folders")
+    return kept_nbytes()
+
+
 def clear_scan_cache(_request: ClearScanCache) -> Task[int]:
     from viewer.tensors.scan_cache import clear
 
@@ -110,4 +131,6 @@ VALUES_HANDLERS: Final[Mapping[type[Request], Callable[..., Task[Any]]]] = {
     SummariseMany: summarise_many,
     ScanAll: scan_all,
     ClearScanCache: clear_scan_cache,
+    MeasureScanCache: measure_scan_cache,
+    UseResources: use_resources,
 }

@@ -189,6 +189,41 @@ class ScanAll(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class UseResources(Request):
+    """What the engine may use from now on. Sent after each start of the engine. Result: None.
+
+    Attributes
+    ----------
+    threads
+        As torch.set_num_threads, and for reading; 0 for torch's own choice.
+    memory_nbytes
+        Bound on the engine's data (Linux); 0 for the default one.
+    cache_nbytes
+        At most so much of the disk for kept scans.
+    """
+
+    lane: ClassVar[LaneName] = "compute"
+    waits_for_idle: ClassVar[bool] = True
+
+    threads: int
+    memory_nbytes: int
+    cache_nbytes: int
+
+    @property
+    def doing(self) -> str:
+        return "setting the bounds of the engine"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureScanCache(Request):
+    """How much of the disk kept scans take. Result: bytes."""
+
+    @property
+    def doing(self) -> str:
+        return "measuring the cache of scans"
+
+
+@dataclass(frozen=True, slots=True)
 class ClearScanCache(Request):
     """Forget what earlier scans found. Result: how many bytes that took on disk."""
 

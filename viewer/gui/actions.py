@@ -97,6 +97,17 @@ ACTIONS: Final = (
         "",
         True,
     ),
+    ActionSpec(
+        "reopen_session", "Open the &last session", "Open the tabs that were open when the window was closed last"
+    ),
+    ActionSpec(
+        "properties", "&Properties…", "Show where the file lies, its size and its time", ("Alt+Return",), "", True
+    ),
+    ActionSpec(
+        "settings", "Se&ttings…", "Choose how the program looks and computes", (_Standard.Preferences, "Ctrl+,")
+    ),
+    ActionSpec("back", "&Back", "Go back to the row that was looked at before", (_Standard.Back, "Alt+Left")),
+    ActionSpec("forward", "&Forward", "Go to the row that was gone back from", (_Standard.Forward, "Alt+Right")),
     ActionSpec("quit", "&Quit", "Close the window and end the engine", (_Standard.Quit, "Ctrl+Q")),
     ActionSpec("copy_name", "Copy &name", "Copy the name of the current row", (), "", True),
     ActionSpec("copy_path", "Copy &path", "Copy the path of the current row", ("Ctrl+Shift+C",), "copy", True),
@@ -229,11 +240,12 @@ ACTIONS: Final = (
 
 MENUS: Final[Mapping[str, tuple[str, ...]]] = {
     "&File": (
-        "open", "open_folder", "open_sample", "recent>", "-", "reload", "close", "-",
-        "export", "export_this", "verify", "content_name", "-", "quit",
+        "open", "open_folder", "open_sample", "recent>", "reopen_session", "-", "reload", "properties", "close", "-",
+        "export", "export_this", "verify", "content_name", "-", "settings", "-", "quit",
     ),
     "&Edit": (
-        "copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path", "go_to_state", "go_to_parameter",
+        "copy_name", "copy_path", "copy_expression", "-", "find", "go_to_path", "back", "forward", "go_to_state",
+        "go_to_parameter",
     ),
     "&View": (
         "whole_file", "checks", "scan", "clear_scans", "-",

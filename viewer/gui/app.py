@@ -116,6 +116,8 @@ def _run_qt(
     window.documents.open_paths(paths)
     if options.compare is not None:
         window.documents.compare_paths(*options.compare)
+    if not paths and options.compare is None and not options.new_window:
+        window.habits.begin()
     if options.ask_compare:
         window.actions_by_id["compare"].trigger()
     starts: list[SecondStarts] = []

@@ -61,13 +61,24 @@ class DeviceBox(QPushButton):
         self._menu.setToolTipsVisible(True)
         self._show()
 
-    @Slot(QAction)
-    def _choose(self, action: QAction) -> None:
-        name = str(action.data())
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """Names and words of the devices that can be used, the chosen one among them whatever it is."""
+        found = [(each.name, _words(each)) for each in self._devices or () if each.problem is None]
+        return found if any(name == self._name for name, _ in found) else [(self._name, self._name), *found]
+
+    def choose(self, name: str) -> None:
+        """Choose a device, as the menu would."""
+        for action in self._group.actions():
+            action.setChecked(action.data() == name)
         if name != self._name:
             self._name = name
             self._show()
             self.device_changed.emit(name)
+
+    @Slot(QAction)
+    def _choose(self, action: QAction) -> None:
+        self.choose(str(action.data()))
 
     def _show(self) -> None:
         problem = self.problem

@@ -56,6 +56,10 @@ class DocumentTabs(QTabWidget):
         Carries the Path of a compressed file that the person wants to have unpacked.
     compare_asked
         Carries the DocumentPage that is to be compared with something.
+    compared
+        Carries the two Sides of a comparison that begins.
+    tabs_changed
+        A tab came, went or moved.
     filled, tensor_chosen
         As in DocumentPage, of any of them.
     """
@@ -65,6 +69,8 @@ class DocumentTabs(QTabWidget):
     opened = Signal(object)
     unpack_asked = Signal(object)
     compare_asked = Signal(object)
+    compared = Signal(object, object)
+    tabs_changed = Signal()
     filled = Signal()
     tensor_chosen = Signal()
 
@@ -94,6 +100,7 @@ class DocumentTabs(QTabWidget):
         self.tabBar().customContextMenuRequested.connect(self._open_tab_menu)
         self.setAccessibleName("Open documents")
         self.tabCloseRequested.connect(self.close_tab)
+        self.tabBar().tabMoved.connect(self.tabs_changed)
         self.currentChanged.connect(self._tell_page)
 
     @property
@@ -162,6 +169,7 @@ class DocumentTabs(QTabWidget):
         page.retitled.connect(self._retitle)
         self.setCurrentIndex(self.addTab(page, ""))
         self._retitle()
+        self.compared.emit(a, b)
         page.start()
 
     @Slot(int)
@@ -323,6 +331,16 @@ class DocumentTabs(QTabWidget):
     @Slot()
     def _tell_page(self) -> None:
         self.page_changed.emit(self.page)
+
+    @override
+    def tabInserted(self, index: int) -> None:
+        super().tabInserted(index)
+        self.tabs_changed.emit()
+
+    @override
+    def tabRemoved(self, index: int) -> None:
+        super().tabRemoved(index)
+        self.tabs_changed.emit()
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -11,6 +11,13 @@ from typing import Any, Final
 
 from PySide6.QtCore import QSettings
 
+VERSION: Final = 2
+"""Of the names of the keys. Files without a number are of version 1."""
+
+_VERSION_KEY: Final = "file/version"
+_MOVED: Final = {"compute/device": "engine/device"}
+"""Keys of earlier versions and what they are called now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -26,27 +33,109 @@ class Setting:
         Its value until the person changes it; also where the stored text makes no sense.
     title
         What it is, for people.
+    group
+        The heading that the dialog lists it under; "" for what the window keeps by itself.
+    choices
+        Values and what they are called; where there are some, nothing else is valid.
+    bounds
+        The least and the greatest number; None for any.
+    least_words
+        What the least number means, where it is no number: "as torch chooses".
+    unit
+        Of a number.
+    hint
+        What to know about it, in a sentence.
     """
 
     key: str
     type: type
     default: Any
     title: str
+    group: str = ""
+    choices: tuple[tuple[Any, str], ...] = ()
+    bounds: tuple[int, int] | None = None
+    least_words: str = ""
+    unit: str = ""
+    hint: str = ""
 
+    def admits(self, value: Any) -> bool:
+        """Whether a value of the right type is a possible one."""
+        if self.choices:
+            return any(value == choice for choice, _ in self.choices)
+        return self.bounds is None or self.bounds[0] <= value <= self.bounds[1]
+
+
+LOOK: Final = "Look"
+NUMBERS: Final = "Numbers"
+ENGINE: Final = "Computing"
+START: Final = "Start"
+GROUPS: Final = (LOOK, NUMBERS, ENGINE, START)
 
 SETTINGS: Final = (
-    Setting("view/theme", str, "system", "Colours: system, light or dark"),
-    Setting("view/zoom", int, 0, "Points added to the size of all text"),
-    Setting("tree/natural_order", bool, True, "Numbers inside names ascend"),
-    Setting("tree/group_names", bool, True, "Dotted names are folded into a tree"),
-    Setting("values/precision", int, 4, "Digits after the point in tables of values"),
-    Setting("values/exponent", str, "auto", "Exponents in tables of values: auto, on or off"),
-    Setting("compute/device", str, "cpu", "Device to compute on"),
+    Setting(
+        "view/theme", str, "system", "Colours", LOOK,
+        (("system", "As the desktop"), ("light", "Light"), ("dark", "Dark")),
+    ),
+    Setting(
+        "view/zoom", int, 0, "Size of all text", LOOK, bounds=(-4, 12), unit=" pt",
+        hint="Points more or less than the desktop's size",
+    ),
+    Setting(
+        "tree/natural_order", bool, True, "Numbers inside names ascend", LOOK,
+        hint="layer2 before layer10; off: the order in the file",
+    ),
+    Setting(
+        "tree/group_names", bool, True, "Fold dotted names into a tree", LOOK,
+        hint="layer1.0.weight becomes layer1 › 0 › weight",
+    ),
+    Setting(
+        "values/precision", int, 4, "Digits in tables of values", NUMBERS, bounds=(0, 17),
+        hint="As torch.set_printoptions(precision=…); for tabs that are opened from now on",
+    ),
+    Setting(
+        "values/exponent", str, "auto", "Exponents in tables of values", NUMBERS,
+        (("auto", "Where they are needed"), ("on", "Always"), ("off", "Never")),
+    ),
+    Setting(
+        "histogram/bins", str, "auto", "Bins of a histogram", NUMBERS,
+        (
+            ("auto", "Automatic: the square root of the number of elements"),
+            ("numpy", "Automatic, by numpy's rule"),
+            ("each", "A bar per value"),
+            *((str(number), f"{number:,}") for number in (64, 128, 256, 512, 1024)),
+        ),
+        hint="For tabs that are opened from now on",
+    ),
+    Setting("histogram/log_counts", bool, False, "Counts on a logarithmic axis", NUMBERS),
+    Setting(
+        "engine/device", str, "cpu", "Device", ENGINE,
+        hint="Where statistics are computed; the status line offers it too",
+    ),
+    Setting(
+        "engine/threads", int, 0, "Threads", ENGINE, bounds=(0, 256), least_words="As torch chooses",
+        hint="As torch.set_num_threads",
+    ),
+    Setting(
+        "engine/memory_gib", int, 0, "Memory limit", ENGINE, bounds=(0, 65536), unit=" GiB",
+        least_words="Four fifths of the machine's",
+        hint="Of the process that reads values (Linux); beyond it an operation fails, and the window goes on",
+    ),
+    Setting(
+        "engine/cache_mib", int, 64, "Kept results of scans", ENGINE, bounds=(0, 65536), unit=" MiB",
+        least_words="Keep none",
+        hint="At most so much of the disk; the oldest go first",
+    ),
+    Setting(
+        "session/reopen", bool, False, "Open the tabs of the last time again", START,
+        hint="When the program is started without a file",
+    ),
+    Setting("session/tabs", list, [], "What was open when the window closed"),
     Setting("files/recent", list, [], "Files opened lately, the last first"),
+    Setting("files/recent_comparisons", list, [], "Pairs compared lately, the last first"),
     Setting("files/folder", str, "", "Folder that the Open dialog starts in"),
     Setting("window/geometry", bytes, b"", "Place and size of the window"),
     Setting("window/tree_width", int, 560, "Width of the tree beside the details"),
-)
+)  # fmt: skip
 _BY_KEY: Final = {setting.key: setting for setting in SETTINGS}
 
 
@@ -69,6 +158,8 @@ class Settings:
             )
         else:
             self._stored = QSettings(str(path), QSettings.Format.IniFormat)
+        if not fresh and self._stored.value(_VERSION_KEY) != str(VERSION):
+            self._migrate()
 
     def get(self, key: str) -> Any:
         """The value of a setting, of its type."""
@@ -79,9 +170,10 @@ class Settings:
         if text is None:
             return setting.default
         try:
-            return _from_text(setting.type, str(text))
+            value = _from_text(setting.type, str(text))
         except (ValueError, binascii.Error):  # edited by hand, or cut short
             return setting.default
+        return value if setting.admits(value) else setting.default
 
     def set(self, key: str, value: Any) -> None:
         """Change a setting; written to the file by the event loop, and at the end."""
@@ -89,12 +181,29 @@ class Settings:
         if self._fresh is not None:
             self._fresh[key] = value
         else:
+            if not self._stored.allKeys():
+                self._stored.setValue(_VERSION_KEY, str(VERSION))
             self._stored.setValue(key, _to_text(value))
 
     def save(self) -> None:
-        """Write what has changed now."""
+        """Write what has changed now. Where that is not possible (a home that cannot be written), nothing is kept."""
         if self._fresh is None:
             self._stored.sync()
+
+    @property
+    def place(self) -> str:
+        """The file that the settings are in; "" where nothing is stored."""
+        return self._stored.fileName() if self._fresh is None else ""
+
+    def _migrate(self) -> None:
+        """Take over what an earlier version stored under other names. A file without any of our keys stays away."""
+        moved = [(old, new) for old, new in _MOVED.items() if self._stored.contains(old)]
+        for old, new in moved:
+            if not self._stored.contains(new):
+                self._stored.setValue(new, self._stored.value(old))
+            self._stored.remove(old)
+        if self._stored.allKeys():
+            self._stored.setValue(_VERSION_KEY, str(VERSION))
 
 
 def _to_text(value: Any) -> str:

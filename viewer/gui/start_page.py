@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 
 from viewer.gui.icons import IconSet, tinted
 from viewer.gui.override import override
-from viewer.gui.recent import RecentFiles
+from viewer.gui.recent import Pair, RecentFiles
 from viewer.gui.theme import Theme
 
 _MAX_LISTED: Final = 8
+_MAX_PAIRS: Final = 3
 _WIDTH: Final = 560
 _PROMISE: Final = "Opening a file runs nothing in it and imports nothing that it names."
 FORMATS: Final = ".pth  .pt  .ckpt  .bin  .safetensors"
@@ -22,12 +23,14 @@ _MORE: Final = "or its folder, or the index file of its shards"
 
 
 class StartPage(QWidget):
-    """Signals: `open_clicked`, `folder_clicked`, `sample_clicked`; `path_chosen` carries the Path of a recent one."""
+    """Signals: `open_clicked`, `folder_clicked`, `sample_clicked`; `path_chosen` carries the Path of a recent one,
+    `pair_chosen` a Pair that was compared."""
 
     open_clicked = Signal()
     folder_clicked = Signal()
     sample_clicked = Signal()
     path_chosen = Signal(object)
+    pair_chosen = Signal(object)
 
     def __init__(self, theme: Theme, recent: RecentFiles, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,12 +39,16 @@ class StartPage(QWidget):
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.drop_area = _DropArea(theme, self)
-        self._buttons: dict[Path, QPushButton] = {}
+        self._buttons: list[_RecentButton] = []
         self._missing: set[Path] = set()
         self._heading = QLabel("Recent files", self)
         self._heading.setProperty("role", "muted")
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
+        self._pairs_heading = QLabel("Recent comparisons", self)
+        self._pairs_heading.setProperty("role", "muted")
+        self._pairs = QVBoxLayout()
+        self._pairs.setSpacing(0)
         promise = QLabel(_PROMISE, self)
         promise.setProperty("role", "muted")
         promise.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -72,6 +79,8 @@ class StartPage(QWidget):
         column.addSpacing(8)
         column.addWidget(self._heading)
         column.addLayout(self._list)
+        column.addWidget(self._pairs_heading)
+        column.addLayout(self._pairs)
         outer = QVBoxLayout(self)
         outer.addStretch(2)
         row = QHBoxLayout()
@@ -87,17 +96,22 @@ class StartPage(QWidget):
 
     @Slot()
     def _fill(self) -> None:
-        for button in self._buttons.values():
-            self._list.removeWidget(button)
+        for button in self._buttons:
+            button.hide()
             button.deleteLater()
         self._buttons.clear()
-        for path in self._recent.paths[:_MAX_LISTED]:
-            button = _RecentButton(path, self._theme, self)
+        pairs = self._recent.pairs[:_MAX_PAIRS]
+        paths = self._recent.paths[: _MAX_LISTED - len(pairs) - bool(pairs)]
+        listed: list[tuple[Path | Pair, QVBoxLayout]] = [(path, self._list) for path in paths]
+        listed += [(pair, self._pairs) for pair in pairs]
+        for what, column in listed:
+            button = _RecentButton(what, self._theme, self)
             button.setFont(self._theme.interface_font())
-            button.chosen.connect(self.path_chosen)
-            self._list.addWidget(button)
-            self._buttons[path] = button
-        self._heading.setVisible(bool(self._buttons))
+            button.chosen.connect(self.pair_chosen if isinstance(what, Pair) else self.path_chosen)
+            column.addWidget(button)
+            self._buttons.append(button)
+        self._heading.setVisible(bool(paths))
+        self._pairs_heading.setVisible(bool(pairs))
         self._take_theme()
 
     @Slot(object)
@@ -108,9 +122,8 @@ class StartPage(QWidget):
     @Slot()
     def _take_theme(self) -> None:
         icons = IconSet(self._theme.tokens)
-        for path, button in self._buttons.items():
-            assert isinstance(button, _RecentButton)
-            gone = path in self._missing
+        for button in self._buttons:
+            gone = bool(button.paths & self._missing)
             button.mark(gone)
             button.setIcon(icons.icon("warning" if gone else "file", "warning" if gone else "muted"))
 
@@ -124,29 +137,34 @@ class StartPage(QWidget):
 class _RecentButton(QPushButton):
     chosen = Signal(object)
 
-    def __init__(self, path: Path, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, what: Path | Pair, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._path = path
+        self._what = what
+        self._name = what.title if isinstance(what, Pair) else what.name
         self._theme = theme
         self.setProperty("role", "link")
-        self.setToolTip(str(path))
+        self.setToolTip("\n".join(str(path) for path in sorted(self.paths)))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._choose)
         self.mark(False)
 
+    @property
+    def paths(self) -> set[Path]:
+        return self._what.paths if isinstance(self._what, Pair) else {self._what}
+
     def mark(self, missing: bool) -> None:
         """Say whether the file is gone. It can still be clicked: the message then says what is wrong."""
-        folder = str(self._path.parent)
+        folder = str(min(self.paths).parent)
         home = str(Path.home())
         if folder == home or folder.startswith(home + "/"):
             folder = "~" + folder[len(home) :]
         self._folder = f"{folder}  ·  missing" if missing else folder
-        self.setAccessibleName(f"{self._path.name}, in {self._folder}")
+        self.setAccessibleName(f"{self._name}, in {self._folder}")
         self.update()
 
     @Slot()
     def _choose(self) -> None:
-        self.chosen.emit(self._path)
+        self.chosen.emit(self._what)
 
     @override
     def sizeHint(self) -> QSize:
@@ -158,7 +176,7 @@ class _RecentButton(QPushButton):
         painter = QPainter(self)
         metrics = self.fontMetrics()
         inner = self.rect().adjusted(34, 0, -10, 0)
-        name = metrics.elidedText(self._path.name, Qt.TextElideMode.ElideMiddle, inner.width())
+        name = metrics.elidedText(self._name, Qt.TextElideMode.ElideMiddle, inner.width())
         painter.setPen(self._theme.color("accent"))
         flags = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(inner, flags | Qt.AlignmentFlag.AlignLeft, name)

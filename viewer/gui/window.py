@@ -9,7 +9,6 @@ from typing import Final
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
-    QAction,
     QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
@@ -28,6 +27,8 @@ from viewer.gui.document_page import DocumentPage
 from viewer.gui.documents import DocumentTabs, ViewOptions
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.file_dialogs import FileDialogs
+from viewer.gui.habits.commands import Habits
+from viewer.gui.habits.recent_menu import RecentMenu
 from viewer.gui.icons import IconSet
 from viewer.gui.meaning.commands import show_whole
 from viewer.gui.meaning.tabs import CHECKS
@@ -69,7 +70,7 @@ class MainWindow(QMainWindow):
         self._is_painted = False
         self.recent = RecentFiles(settings, self)
         self.start = StartPage(theme, self.recent, self)
-        device = device or settings.get("compute/device")
+        device = device or settings.get("engine/device")
         display = DisplayOptions(settings.get("tree/group_names"), settings.get("tree/natural_order"))
         self.documents = DocumentTabs(
             bridge, theme, ViewOptions(display, device, settings.get("window/tree_width"), settings), self
@@ -80,20 +81,22 @@ class MainWindow(QMainWindow):
         self.unpacker = Unpacker(bridge, self.files, self._open_path)
         self.preloader = Preloader(self)
         self.status = StatusLine(bridge, theme, device, self)
+        self.habits = Habits(self, bridge, theme, settings)
+        self.recent_menu = RecentMenu(self.recent, self)
         self.actions_by_id = make_actions(self, self._handlers())
-        self._recent_menu = QMenu("Open &recent", self)
-        self._recent_actions = QActionGroup(self)
         self._theme_menu = QMenu("&Colours", self)
         self._stack = QStackedWidget(self)
         self._lay_out()
         self._make_menus()
         self._connect()
+        self.habits.start()
         self._show_page(None)
 
     def ask_engine(self) -> None:
         """Ask for what is needed soon but not yet: the devices, and torch in the engine's memory."""
         self._bridge.submit(WarmUp(), owner=self, on_result=_ignore, on_failure=_ignore)
         self._bridge.submit(ListDevices(), owner=self, on_result=self._take_devices, on_failure=self._no_devices)
+        self.habits.preferences.tell_engine()
 
     def report_fault(self, summary: str, traceback_text: str) -> None:
         """Say that something of ours went wrong; the window goes on."""
@@ -106,6 +109,7 @@ class MainWindow(QMainWindow):
             self.documents.options.tree_width = page.tree_width
         self._settings.set("window/tree_width", self.documents.options.tree_width)
         self._settings.set("window/geometry", self.saveGeometry().data())
+        self.habits.save()
         self._settings.save()
 
     # Commands
@@ -149,6 +153,7 @@ class MainWindow(QMainWindow):
             "shortcuts": self._shortcuts,
             "about": self._about,
         }
+        handlers |= self.habits.handlers()
         handlers |= part_handlers(self._bridge, self._theme, self._settings, self.documents, self)
         return handlers | {f"theme_{choice}": partial(self._choose_theme, choice) for choice in THEME_CHOICES}
 
@@ -263,27 +268,12 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _choose_device(self, name: str) -> None:
         self.messages.dismiss("device")
-        self._settings.set("compute/device", name)
+        self._settings.set("engine/device", name)
         self.documents.set_device(name)
 
     @Slot()
     def _take_theme(self) -> None:
         dress_actions(self.actions_by_id, IconSet(self._theme.tokens))
-
-    @Slot()
-    def _fill_recent(self) -> None:
-        self._recent_menu.clear()
-        for path in self.recent.paths:
-            action = QAction(str(path).replace("&", "&&"), self._recent_actions)
-            action.setData(path)
-            self._recent_menu.addAction(action)
-        self._recent_menu.setEnabled(bool(self.recent.paths))
-        self._recent_menu.addSeparator()
-        self._recent_menu.addAction(self.actions_by_id["clear_recent"])
-
-    @Slot(QAction)
-    def _open_recent(self, action: QAction) -> None:
-        self.documents.open_paths([action.data()])
 
     # Putting together
 
@@ -306,7 +296,7 @@ class MainWindow(QMainWindow):
             self.resize(1280, 820)
 
     def _make_menus(self) -> None:
-        submenus = {"recent>": self._recent_menu, "theme>": self._theme_menu}
+        submenus = {"recent>": self.recent_menu, "theme>": self._theme_menu}
         for title, entries in MENUS.items():
             menu = self.menuBar().addMenu(title)
             for entry in entries:
@@ -323,7 +313,7 @@ class MainWindow(QMainWindow):
             self._theme_menu.addAction(action)
         self.addToolBar(make_toolbar(self, self.actions_by_id))
         self._take_theme()
-        self._fill_recent()
+        self.recent_menu.set_clear(self.actions_by_id["clear_recent"])
         display = self.documents.options.display
         for name, state in (
             ("group_names", display.grouped),
@@ -347,8 +337,7 @@ class MainWindow(QMainWindow):
         self.unpacker.said.connect(self.messages.say)
         self.documents.filled.connect(self.preloader.ready_qt)
         self.documents.tensor_chosen.connect(self.preloader.ready_numbers)
-        self.recent.changed.connect(self._fill_recent)
-        self._recent_actions.triggered.connect(self._open_recent)
+        self.recent_menu.path_chosen.connect(self._open_path)
         self.status.verdict_clicked.connect(self._show_names)
         self.status.device_box.device_changed.connect(self._choose_device)
         self._bridge.failed.connect(self._job_failed)

@@ -35,6 +35,9 @@ VERSION: Final = 1
 MAX_NBYTES: Final = 64 << 20
 """Of all files together: the rows of some 200,000 tensors. The files not used for longest go first."""
 
+_bound: int | None = None
+"""What the person chose in its place; None for nothing."""
+
 _SETTLED_S: Final = 2.0
 """Seconds since the last change after which a time stamp is trusted: FAT counts in steps of two."""
 
@@ -259,12 +262,25 @@ def _kept() -> Iterable[tuple[Path, int, float]]:
     return found
 
 
+def keep_at_most(nbytes: int) -> None:
+    """Bound the size of all files together, now and from now on."""
+    global _bound
+    _bound = nbytes
+    _trim()
+
+
+def kept_nbytes() -> int:
+    """What the files take."""
+    return sum(nbytes for _, nbytes, _ in _kept())
+
+
 def _trim() -> None:
     """Remove the files that were not used for longest, until the rest is small enough."""
     kept = sorted(_kept(), key=_time_of)
+    most = MAX_NBYTES if _bound is None else _bound
     total = sum(nbytes for _, nbytes, _ in kept)
     for path, nbytes, _ in kept:
-        if total <= MAX_NBYTES:
+        if total <= most:
             return
         with suppress(OSError):
             path.unlink()

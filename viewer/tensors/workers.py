@@ -17,8 +17,26 @@ Spare = TypeVar("Spare")
 WORKERS: Final = max(1, min(os.cpu_count() or 1, 8))
 """Threads at most. More than eight do not read a file faster."""
 
+_bound = WORKERS
+"""Threads that the person allows."""
+
+_own: int | None = None
+"""Threads that torch chose by itself; None before they were changed."""
+
 _IN_FLIGHT: Final = 2
 """Jobs per thread that may be under way or done ahead, so that none waits and a stop is quick."""
+
+
+def use_threads(number: int) -> None:
+    """Compute with so many threads from now on: torch's own in this thread and in threads that start later, and those
+    of `answers`. 0 is torch's choice."""
+    global _bound, _own
+    import torch
+
+    if _own is None:
+        _own = torch.get_num_threads()
+    torch.set_num_threads(number or _own)
+    _bound = min(number, WORKERS) or WORKERS
 
 
 def answers(
@@ -32,6 +50,7 @@ def answers(
     """
     import torch
 
+    workers = min(workers, _bound)
     if workers == 1:
         for job in jobs:
             yield _alone(work, job)

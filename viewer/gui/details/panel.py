@@ -74,6 +74,10 @@ class DetailsPanel(QWidget):
         self.header = DetailsHeader(theme, self)
         self.overview = OverviewPage(theme, self)
         self.distribution = DistributionPage(self._store, theme, self)
+        if settings is not None:
+            bins = settings.get("histogram/bins")
+            self.distribution.bar.choose_bins(int(bins) if bins.isdigit() else bins)
+            self.distribution.bar.choose_log_counts(settings.get("histogram/log_counts"))
         self.storage = StoragePage(theme, self)
         self._pages: dict[str, QWidget] = {
             OVERVIEW: self.overview,

@@ -1,0 +1,1 @@
+"""What a person expects of any program that is used every day: settings, sessions, history, files that change."""
