@@ -96,7 +96,7 @@ def assert_members(checkpoint: Checkpoint, encoding: int) -> None:
     assert checkpoint.nodes.kind[found["system_info.txt"]] == Kind.TEXT
     assert checkpoint.nodes.kind[found["data"]] == Kind.TEXT
     assert checkpoint.nodes.value[found["picture.png"]] == "58 bytes"
-    assert checkpoint.facts["members"] == "7, of which 4 checkpoints are shown"
+    assert checkpoint.facts["members"] == "7, of which 4 are checkpoints"
 
 
 def test_that_stored_members_of_a_zip_are_read_where_they_lie(tmp_path: Path) -> None:

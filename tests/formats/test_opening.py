@@ -42,7 +42,10 @@ STRANGERS = {
     "hdf5": (b"\x89HDF\r\n\x1a\n" + bytes(16), "HDF5"),
     "gguf": (b"GGUF\x03\0\0\0" + bytes(16), "GGUF"),
     "onnx": (b"\x08\x07\x12\x07pytorch\x1a\x03", "ONNX"),
-    "mindspore": (b"\x0a\x2b\x0a\x0aconv.weigh\x12\x1d\x0a\x01\x01", "MindSpore"),
+    "ggml": (b"lmgg" + bytes(16), "GGML"),
+    "mindspore": (b"\x0a\x20\x0a\x07conv1.w\x12\x15\x08\x01\x08\x01\x12\x07Float32\x1a\x04" + bytes(4), "MindSpore"),
+    "mindspore scalar": (b"\x0a\x18\x0a\x05epoch\x12\x0f\x12\x05Int32\x1a\x04" + bytes(4), "MindSpore"),
+    "mindspore packed": (b"\x0a\x2b\x0a\x0aconv.weigh\x12\x1d\x0a\x01\x01", "MindSpore"),
     "png": (b"\x89PNG\r\n\x1a\n" + bytes(20), "PNG"),
     "jpeg": (b"\xff\xd8\xff\xe0" + bytes(20), "JPEG"),
     "elf": (b"\x7fELF\x02\x01\x01" + bytes(20), "ELF"),
@@ -102,6 +105,24 @@ def test_that_a_raw_pickle_of_every_protocol_opens(tmp_path: Path, protocol: int
     assert checkpoint.container == "pickle"
     assert checkpoint.nodes.value[checkpoint.find("a")] == 1
     assert checkpoint.nodes.value[checkpoint.find("b[1]")] == 2.5
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_that_pickles_of_every_protocol_may_stand_in_a_row(tmp_path: Path, protocol: int) -> None:
+    path = tmp_path / "row.pkl"
+    path.write_bytes(b"".join(pickle.dumps(value, protocol) for value in ({"a": 1}, [5], None, "end")))
+    checkpoint = open_checkpoint(path)
+    assert checkpoint.nodes.value[checkpoint.find("pickle 2[0]")] == 5
+    assert checkpoint.nodes.value[checkpoint.find("pickle 4")] == "end"
+    assert checkpoint.warnings == []
+
+
+def test_that_text_behind_an_old_pickle_is_no_pickle(tmp_path: Path) -> None:
+    path = tmp_path / "old.pkl"
+    path.write_bytes(pickle.dumps({"a": 1}, 0) + b"Notes: not a pickle.\n")
+    checkpoint = open_checkpoint(path)
+    assert checkpoint.nodes.value[checkpoint.find("a")] == 1
+    assert checkpoint.warnings == ["21 bytes follow the pickle; they are not shown"]
 
 
 def test_that_pickles_in_a_row_stand_side_by_side(tmp_path: Path) -> None:

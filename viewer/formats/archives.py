@@ -167,7 +167,10 @@ def _members_task(members: Iterable[Member], count: int, reading: Reading, title
     if not opened:
         raise failed or _nothing(names, title)
     part.root = Group(rows, "archive")
-    part.facts = {"members": f"{count:,}, of which {opened:,} checkpoints are shown", **part.facts}
+    part.facts = {
+        "members": f"{count:,}, of which {opened:,} {'is a checkpoint' if opened == 1 else 'are checkpoints'}",
+        **part.facts,
+    }
     return part
 
 

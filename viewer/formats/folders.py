@@ -170,7 +170,11 @@ def _without_checkpoint(listing: Listing, names: list[str]) -> NotACheckpoint:
             path=listing.folder,
             advice=f"Open one of them: {some(inner)}",
         )
-    return NotACheckpoint("this folder holds no checkpoint", path=listing.folder, advice="Choose a file, or a folder")
+    return NotACheckpoint(
+        "this folder holds no checkpoint",
+        path=listing.folder,
+        advice="Choose a checkpoint file, or a folder that holds one",
+    )
 
 
 def _looks_like_checkpoint(folder: Path) -> bool:

@@ -31,7 +31,7 @@ class RawPickleReader(PartReader):
     def sniff(self, head: bytes, source: ByteSource) -> bool:
         if head[:1] == _PROTO:
             return len(head) > 1 and head[1] <= _HIGHEST_PROTOCOL
-        return head[:1] in _OLD_FIRST and not is_stranger(head) and _is_old_pickle(source)
+        return not is_stranger(head) and _is_old_pickle(source, 0)
 
     def part_task(self, source: ByteSource, reading: Reading) -> Task[Part]:
         warnings: list[str] = []
@@ -48,7 +48,7 @@ class RawPickleReader(PartReader):
         roots: list[object] = []
         at = 0
         while at < source.nbytes:
-            if (roots and source.read(at, 1) != _PROTO) or len(roots) == _MAX_PICKLES:
+            if (roots and not _goes_on(source, at)) or len(roots) == _MAX_PICKLES:
                 warnings.append(f"{source.nbytes - at:,} bytes follow the pickle; they are not shown")
                 break
             try:
@@ -65,14 +65,21 @@ class RawPickleReader(PartReader):
         return roots
 
 
-def _is_old_pickle(source: ByteSource) -> bool:
-    """True where the file begins with a whole pickle of protocol 0 or 1.
+def _goes_on(source: ByteSource, at: int) -> bool:
+    """True where another pickle stands behind one."""
+    return source.read(at, 1) == _PROTO or _is_old_pickle(source, at)
+
+
+def _is_old_pickle(source: ByteSource, at: int) -> bool:
+    """True where a whole pickle of protocol 0 or 1 begins.
 
     These have no signature, and much text begins as they do; so a broken one is taken for text.
     """
+    if source.read(at, 1) not in _OLD_FIRST:
+        return False
     for window in _OLD_WINDOWS:
         try:
-            scan_pickle(source.read(0, min(source.nbytes, window)), 0, LIMITS, "the pickle")
+            scan_pickle(source.read(at, min(source.nbytes - at, window)), 0, LIMITS, "the pickle")
         except TruncatedPickle:
             continue
         except ViewerError:

@@ -29,6 +29,9 @@ class Signature:
 
 _UNPACK: Final = "Unpack it and open what is in it"
 _PICTURE: Final = "Choose the checkpoint file instead"
+_GGUF: Final = "Convert it to GGUF and open it with a GGUF viewer"
+# The names of the formats as little-endian numbers of 32 bits: ggml, ggmf, ggjt, ggla (llama.cpp's convert.py, 2023)
+_GGML: Final = (b"lmgg", b"fmgg", b"tjgg", b"algg")
 _TENSORFLOW: Final = "Open it with TensorFlow, and save the weights as safetensors to look at them here"
 
 SIGNATURES: Final = (
@@ -42,8 +45,7 @@ SIGNATURES: Final = (
     Signature(b"ustar", "a tar archive", _UNPACK, 257),
     Signature(b"\x89HDF\r\n\x1a\n", "an HDF5 file (Keras weights, for example)", "Open it with an HDF5 viewer"),
     Signature(b"GGUF", "a GGUF model (llama.cpp)", "Open it with a GGUF viewer"),
-    Signature(b"ggml", "a GGML model (old llama.cpp)", "Convert it to GGUF and open it with a GGUF viewer"),
-    Signature(b"ggjt", "a GGML model (old llama.cpp)", "Convert it to GGUF and open it with a GGUF viewer"),
+    *(Signature(magic, "a GGML model (whisper.cpp, old llama.cpp)", _GGUF) for magic in _GGML),
     Signature(b"PTMF", "a TorchScript flatbuffer for mobile (.ff)", "Save the model with torch.jit.save instead", 4),
     Signature(b"TFL3", "a TensorFlow Lite model", "Open it with a viewer for such models", 4),
     Signature(b"ET12", "an ExecuTorch program", "Open the checkpoint that it was made from", 4),
@@ -73,9 +75,10 @@ _MARKUP: Final = re.compile(rb"<(?:!doctype html|html|head|body|title|script|met
 _ZLIB: Final = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 # Onnx.proto: ir_version (field 1) up to 20, then producer_name (2), producer_version (3), domain (4) or graph (7)
 _ONNX: Final = re.compile(rb"\x08[\x01-\x14][\x12\x1a\x22\x3a]")
-# MindSpore's Checkpoint.proto: repeated Value (1) of a tag (1) and a tensor (2) with dims (1) and a type (2)
+# MindSpore's checkpoint.proto: repeated Value (1) of a tag (1) and a tensor (2) with dims (1) and a type (2). It is
+# proto2, so the dims stand unpacked, each a number with the field's key 08; a scalar has none.
 _MINDSPORE: Final = re.compile(
-    rb"\x0a[\x80-\xff]{0,9}[\x00-\x7f]\x0a[\x01-\x7f][!-~]{1,127}\x12[\x80-\xff]{0,9}[\x00-\x7f]\x0a"
+    rb"\x0a[\x80-\xff]{0,9}[\x00-\x7f]\x0a[\x01-\x7f][!-~]{1,127}\x12[\x80-\xff]{0,9}[\x00-\x7f][\x08\x0a\x12]"
 )
 _TENSORFLOW_INDEX: Final = bytes.fromhex("57fb808b247547db")
 """Last bytes of a LevelDB table, which a TensorFlow checkpoint index is (tensorflow/core/lib/io/format.h)."""

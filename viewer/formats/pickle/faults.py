@@ -11,7 +11,7 @@ class TruncatedPickle(MalformedFile):
 
 def truncated(source_name: str) -> TruncatedPickle:
     return TruncatedPickle(
-        f"{source_name} ends in the middle of a pickle", advice="The file was cut short: copy or download it again"
+        f"{source_name} breaks off before its end", advice="The file was cut short: copy or download it again"
     )
 
 
