@@ -10,7 +10,8 @@ from typing import Final
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Key
 from viewer.checkpoint.paths import format_path, parse_path
-from viewer.compare.results import RenameRule
+from viewer.compare.options import RenameRule
+from viewer.compare.rewriting import rewritten
 from viewer.errors import BadPath, ViewerError
 
 Name = tuple[Key, ...]
@@ -36,22 +37,23 @@ def parse_rule(text: str) -> RenameRule:
             f"{text!r} is not a rename rule", advice=r"Write REGEX=>REPLACEMENT, for example '^module\.=>'"
         )
     rule = RenameRule(pattern, replacement, side)
-    compiled(rule)
+    _check(rule)
     return rule
 
 
-def compiled(rule: RenameRule) -> re.Pattern[str]:
-    """The pattern of a rule, after its replacement was tried; raises ViewerError."""
+def _check(rule: RenameRule) -> None:
+    """Raise ViewerError for a rule that cannot be applied, without looking for a match: that may take for ever."""
     try:
         pattern = re.compile(rule.pattern)
-        # A template is parsed when it is first used: an empty alternative makes it be used here and now.
-        re.compile(f"(?:{rule.pattern})|").sub(rule.replacement, "")
-    except (re.error, IndexError) as error:
+        # A template is parsed when it is first used: groups of the same numbers and names that match at once use it.
+        names = {number: name for name, number in pattern.groupindex.items()}
+        groups = (f"(?P<{names[at]}>)" if at in names else "()" for at in range(1, pattern.groups + 1))
+        re.sub("".join(groups), rule.replacement, "")
+    except (re.error, IndexError, OverflowError, RecursionError) as error:
         raise ViewerError(
             f"the rename rule {rule} is not a regular expression and its replacement ({error})",
             advice=r"A dot is written \., and groups in the replacement \1",
         ) from error
-    return pattern
 
 
 def split_name(keys: Iterable[Key]) -> Name:
@@ -87,19 +89,21 @@ def rename(
     """Apply rules to the paths of leaves, below `root`.
 
     Where two leaves would end under one name, both keep their own.
+
+    Raises
+    ------
+    ViewerError
+        When the rules take too long, or make names too long.
     """
-    patterns = [(compiled(rule), rule.replacement) for rule in rules if rule.side in ("", side)]
+    wanted = [rule for rule in rules if rule.side in ("", side)]
     renames = Renames()
-    if not patterns:
+    if not wanted:
         return renames
     depth = len(checkpoint.nodes.keys_to(root))
+    paths = [format_path(checkpoint.nodes.keys_to(node)[depth:]) for node in leaves]
     new_names: dict[int, str] = {}
     taken: dict[str, list[int]] = {}
-    for node in leaves:
-        path = format_path(checkpoint.nodes.keys_to(node)[depth:])
-        new = path
-        for pattern, replacement in patterns:
-            new = pattern.sub(replacement, new)
+    for node, path, new in zip(leaves, paths, rewritten(wanted, paths), strict=True):
         if new != path:
             new_names[node] = new
         taken.setdefault(new, []).append(node)
@@ -111,7 +115,7 @@ def rename(
         told = ", ".join(repr(name) for name in list(collisions)[:_TOLD])
         more = " …" if len(collisions) > _TOLD else ""
         renames.warnings.append(
-            f"the rename rules give {len(collisions):,} names on side {side} to several entries at once "
+            f"the rename rules give {_names(len(collisions))} on side {side} to several entries at once "
             f"({told}{more}); these keep their own names"
         )
     for node, text in new_names.items():
@@ -120,3 +124,7 @@ def rename(
         except BadPath:
             renames.warnings.append(f"the rename rules make {text!r}, which is no path; that entry keeps its name")
     return renames
+
+
+def _names(count: int) -> str:
+    return "one name" if count == 1 else f"{count:,} names"
