@@ -275,3 +275,13 @@ def test_that_quantized_tensors_compare_real_numbers(tmp_path: Path) -> None:
     found = {comparison.path_a(row): comparison.verdicts(row) for row in comparison.counted_rows()}
     assert found["x"] == (False, True)
     assert found["y"] == (True, True)
+
+
+def test_that_infinities_on_both_sides_warn_of_nothing(tmp_path: Path) -> None:
+    a = torch.randn(2000, generator=torch.Generator().manual_seed(3))
+    a[7], a[8] = math.inf, -math.inf
+    b = a.clone()
+    b[100] += 1.0
+    found = measures_of(tmp_path, a, b)
+    assert (found.differ, found.same_inf, found.max_abs_index) == (1, 2, 100)
+    assert found.max_abs == abs(b[100].double() - a[100].double()).item()

@@ -277,7 +277,10 @@ class PairComparer:
         elif forms == {"int"}:
             tally_integers(kernel, tally, a, b, places, room)
         elif self._is_plain and unlike is not None:
-            tally_singles(kernel, tally, a, b, steps, places, room, unlike)
+            import numpy as np
+
+            with np.errstate(invalid="ignore", over="ignore"):  # infinities on both sides are told apart later
+                tally_singles(kernel, tally, a, b, steps, places, room, unlike)
         elif forms == {"float"}:
             tally_floats(kernel, tally, a, b, steps, places, room, unlike=unlike)
         else:
