@@ -66,6 +66,9 @@ def test_that_the_exit_code_is_the_verdict(
     [
         (["--map", "x"], "is not a rename rule"),
         (["--map", "(=>x"], "regular expression"),
+        (["--map", "a{99999999999999}=>x"], "regular expression"),
+        (["--map", "(" * 3000 + ")" * 3000 + "=>x"], "regular expression"),
+        (["--map", r"(a)=>\2"], "invalid group reference"),
         (["--select", "nowhere"], "nothing is at 'nowhere'"),
         (["--rtol", "-1"], "is not a number"),
         (["--rtol", "1", "--preset"], "exclude each other"),
@@ -159,3 +162,33 @@ def test_that_one_file_is_compared_with_itself_by_parts(tmp_path: Path, capsys: 
     assert main(["diff", path, path, "--select", "live", "--select", "ema", "--json"]) == 1
     entry = entries(capsys.readouterr().out)["live/w"]
     assert (entry["path_b"], entry["max_abs"]) == ("ema/w", 1.0)
+
+
+def test_that_text_shows_two_long_texts_where_they_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"option {number} = {number}" for number in range(500)]
+    for name, value in (("a", "half"), ("b", "full")):
+        text = "\n".join([*lines, f"precision = {value}", *lines])
+        torch.save({"config": text}, tmp_path / f"{name}.pt")
+    assert main(["diff", str(tmp_path / "a.pt"), str(tmp_path / "b.pt")]) == 1
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("≠")]
+    assert "half\\no" in row
+    assert "full\\no" in row
+
+
+def test_that_what_cannot_be_read_is_said_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, cut = tmp_path / "whole.pt", tmp_path / "cut.pt"
+    torch.save({"first": torch.ones(4), "second": torch.ones(4000)}, whole)
+    cut.write_bytes(whole.read_bytes()[:6000])
+    assert main(["diff", str(cut), str(whole)]) == 2
+    captured = capsys.readouterr()
+    assert "same 2 tensors, 1 bit-identical, 1 that cannot be read" in captured.out
+    assert "second (a) cannot be read: the file breaks off" in captured.out
+    assert "not compared yet" not in captured.out
+    assert "some values cannot be read" in captured.err
+
+
+def test_that_two_empty_files_are_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.pt", "b.pt"):
+        torch.save({}, tmp_path / name)
+    assert main(["diff", str(tmp_path / "a.pt"), str(tmp_path / "b.pt")]) == 0
+    assert "the only entry is the same" in capsys.readouterr().out

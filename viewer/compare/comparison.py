@@ -115,6 +115,12 @@ class Comparison:
             return False, row in self.structure.same_numbers
         return status == Status.IDENTICAL, status in SAME_NUMBERS
 
+    def is_unreadable(self, row: int) -> bool:
+        """Whether a row is unread because its values, or those of its partner, cannot be read."""
+        if self.status(row) != Status.UNREAD:
+            return False
+        return row in self.results or any(note.aspect == "problem" for note in self.notes(row))
+
     def counted_rows(self) -> Iterator[int]:
         """Rows that totals count, in tree order: those that a report lists."""
         rows = self.rows

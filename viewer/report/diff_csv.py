@@ -11,7 +11,7 @@ from typing import Final
 from viewer.compare.comparison import Comparison, status_name
 from viewer.compare.results import Measures
 from viewer.compare.task import difference_of_scalars
-from viewer.report.diff_text import side_text
+from viewer.report.diff_text import side_texts
 
 _MEASURES: Final = tuple(field.name for field in fields(Measures) if field.name != "ulp_counts")
 COLUMNS: Final = ("path", "path_b", "status", "bits", "numbers", "a", "b", *_MEASURES, "problem")
@@ -20,7 +20,6 @@ COLUMNS: Final = ("path", "path_b", "status", "bits", "numbers", "a", "b", *_MEA
 def iter_diff_csv(comparison: Comparison) -> Iterator[str]:
     """Lines with their line feeds, the names of the columns first. What is not known is empty."""
     yield _line(COLUMNS)
-    rows = comparison.rows
     for row in comparison.counted_rows():
         measures, result = comparison.measures(row), comparison.results.get(row)
         numbers: list[object] = [None] * len(_MEASURES)
@@ -35,8 +34,7 @@ def iter_diff_csv(comparison: Comparison) -> Iterator[str]:
                 path_b,
                 status_name(comparison.status(row)),
                 *comparison.verdicts(row),
-                side_text(comparison.a, rows.node_a[row]),
-                side_text(comparison.b, rows.node_b[row]),
+                *side_texts(comparison, row),
                 *numbers,
                 "" if result is None else result.problem,
             )

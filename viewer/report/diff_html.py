@@ -12,7 +12,7 @@ from typing import Final
 from viewer.compare.comparison import Comparison, status_name
 from viewer.compare.results import GLYPHS, Status
 from viewer.compare.task import difference_of_scalars
-from viewer.report.diff_text import side_text
+from viewer.report.diff_text import side_texts
 from viewer.report.wording import printable, rounded_number, whole_number
 
 _MAX_ROWS: Final = 20_000
@@ -141,10 +141,7 @@ def _row(comparison: Comparison, row: int) -> str:
             rounded_number(measures.cosine, 9),
             f"{whole_number(measures.differ)} / {whole_number(measures.count)}",
         ]
-    sides = [
-        side_text(comparison.a, comparison.rows.node_a[row]),
-        side_text(comparison.b, comparison.rows.node_b[row]),
-    ]
+    sides = side_texts(comparison, row)
     same = ' class="same"' if status <= Status.EQUAL and not notes else ""
     cells = "".join(f'<td class="p">{_text(text)}</td>' for text in sides)
     cells += "".join(f'<td class="n">{_text(text)}</td>' for text in numbers)

@@ -20,12 +20,15 @@ from viewer.report.wording import (
     rounded_number,
     shape_text,
     shortened,
+    text_values,
     value_text,
     whole_number,
 )
 
 _NAME_WIDTH: Final = 60
 _TEXT_WIDTH: Final = 32
+_MAX_PROBLEMS: Final = 3
+_TEXTS: Final = frozenset({Kind.SCALAR, Kind.TEXT})
 _HEAD: Final = ("", "path", "verdict", "a", "b", "max |a-b|", "rel norm", "differ")
 
 
@@ -57,6 +60,7 @@ def iter_diff_text(
         yield from _table(lines)
     for row, elements in (top or {}).items():
         yield from _top(comparison, row, elements)
+    yield from _problems(comparison)
     yield from _advice(comparison)
 
 
@@ -81,6 +85,8 @@ def _line(comparison: Comparison, row: int) -> tuple[str, ...]:
         verdict += ", a is b rounded" if measures.differ and measures.rounded_to_a else ""
     elif status == Status.KIND and comparison.verdicts(row)[1]:
         verdict += ", same values"
+    elif comparison.is_unreadable(row):
+        verdict = "cannot be read"
     elif status == Status.UNREAD and rows.same_checksum[row]:
         verdict += ", same checksum"
     others = [aspect for aspect in notes if aspect not in ("dtype", "shape", "kind", "value", "problem")]
@@ -96,16 +102,28 @@ def _line(comparison: Comparison, row: int) -> tuple[str, ...]:
             verdict += f", {measures.new_nan:,} new NaN, {measures.lost_nan:,} lost"
     else:
         largest = difference_of_scalars(comparison, row)
+    left, right = side_texts(comparison, row)
     return (
         GLYPHS[status],
         shortened(printable(name or "(root)"), _NAME_WIDTH),
         verdict,
-        side_text(comparison.a, rows.node_a[row]),
-        side_text(comparison.b, rows.node_b[row]),
+        left,
+        right,
         rounded_number(largest, 4) if largest is not None else "",
         relative,
         share,
     )
+
+
+def side_texts(comparison: Comparison, row: int) -> tuple[str, str]:
+    """What both sides hold, in a few words; of two long texts the place where they part."""
+    a, b, rows = comparison.a, comparison.b, comparison.rows
+    node_a, node_b = rows.node_a[row], rows.node_b[row]
+    if comparison.status(row) == Status.CHANGED and {a.nodes.kind[node_a], b.nodes.kind[node_b]} <= _TEXTS:
+        left, right = a.nodes.value[node_a], b.nodes.value[node_b]
+        if isinstance(left, str) and isinstance(right, str):
+            return text_values(left, right, _TEXT_WIDTH)
+    return side_text(a, node_a), side_text(b, node_b)
 
 
 def side_text(checkpoint: Checkpoint, node: int) -> str:
@@ -142,6 +160,25 @@ def _top(comparison: Comparison, row: int, elements: Sequence[ElementDifference]
         steps = "" if element.ulp is None else f"  {plural(element.ulp, 'step')}"
         difference = "" if element.difference is None else f"  |a-b| {element.difference!r}"
         yield f"  [{position}]  {element.a!r}  {element.b!r}{difference}{steps}\n"
+
+
+def _problems(comparison: Comparison) -> Iterator[str]:
+    """Why rows could not be read: the first reasons, each once."""
+    told: dict[str, str] = {}
+    for row in comparison.counted_rows():
+        if not comparison.is_unreadable(row):
+            continue
+        result = comparison.results.get(row)
+        reasons = [("", result.problem)] if result is not None and result.problem else []
+        for note in comparison.notes(row):
+            if note.aspect == "problem":
+                reasons += [(f" ({side})", reason) for side, reason in (("a", note.a), ("b", note.b)) if reason]
+        for side, reason in reasons:
+            told.setdefault(reason, f"{comparison.path_a(row) or '(root)'}{side}")
+    for reason, where in list(told.items())[:_MAX_PROBLEMS]:
+        yield f"\n{printable(where)} cannot be read: {printable(reason)}\n"
+    if len(told) > _MAX_PROBLEMS:
+        yield f"\n{plural(len(told) - _MAX_PROBLEMS, 'more reason')}: --json has them all\n"
 
 
 def _advice(comparison: Comparison) -> Iterator[str]:

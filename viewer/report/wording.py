@@ -92,6 +92,31 @@ def _head(value: str | bytes | bytearray, length: int) -> str:
     return shortened(printable(repr(value[:length])), length - len(note)) + note
 
 
+def text_values(a: str, b: str, length: int) -> tuple[str, str]:
+    """Two texts that differ, as `value_text` writes them; where that would hide in what, from there on."""
+    shown = value_text(a, length), value_text(b, length)
+    if shown[0] != shown[1] and min(len(a), len(b)) <= length:
+        return shown
+    same = common_length(a, b)
+    if same < length // 2:
+        return shown
+    start = same - length // 4
+    left, right = (shortened(f"…{printable(repr(text[start : start + length]))[1:]}", length) for text in (a, b))
+    return left, right
+
+
+def common_length(a: str, b: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:  # slices are compared hundreds of times faster than characters
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def display_width(text: str) -> int:
     """Columns that the text takes in a terminal: wide East Asian characters take two, combining marks none."""
     if text.isascii():

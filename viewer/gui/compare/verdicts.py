@@ -110,7 +110,7 @@ def _own_words(comparison: Comparison, row: int, status: Status) -> str:
     result = comparison.results.get(row)
     words = WORDS[status]
     if status == Status.UNREAD:
-        if result is not None:
+        if comparison.is_unreadable(row):
             words = "cannot be compared"
         elif comparison.rows.same_checksum[row]:
             words += " (same checksum)"
