@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,13 +12,14 @@ import pytest
 import torch
 
 from viewer import open_checkpoint
-from viewer.compare import values
+from viewer.compare import helper, values
 from viewer.compare.comparison import Comparison
 from viewer.compare.crew import Crew
 from viewer.compare.helper import Helper, HelperLost, Order
 from viewer.compare.options import CompareOptions, Tolerance
+from viewer.compare.tally import Tally
 from viewer.compare.task import run_compare
-from viewer.errors import FileChanged
+from viewer.errors import CompressedFile, FileChanged, MalformedFile
 from viewer.task import run
 
 Children: TypeAlias = frozenset[psutil.Process]
@@ -126,3 +129,21 @@ def test_that_a_helper_tells_of_a_changed_file(files: tuple[Path, Path]) -> None
         helper.close()
     with pytest.raises((HelperLost, ValueError)):
         helper.tallies(Order(1, left, right, None, count_steps=False, starts=(0,), norms_only=False))
+
+
+class _Other:
+    def __reduce__(self) -> tuple[object, ...]:
+        return print, ("built",)
+
+
+def test_that_messages_are_made_of_our_own_plain_data_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = io.BytesIO()
+    for message in (_Other(), [Tally(), None], MalformedFile("broken", path="a.pt"), CompressedFile("packed")):
+        helper._send(pipe, message)
+    pipe.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print is no part of a message"):
+        helper._receive(pipe)
+    assert capsys.readouterr().out == ""
+    assert helper._receive(pipe) == [Tally(), None]
+    assert isinstance(helper._receive(pipe), MalformedFile)
+    assert isinstance(helper._receive(pipe), CompressedFile)

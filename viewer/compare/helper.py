@@ -5,11 +5,18 @@ interpreter when it is done: two threads hand it to each other so often that the
 element against 5, where two processes take 3). So large tensors that differ go to processes. They are fresh
 interpreters with this module as their main, read their orders from a pipe, read the files themselves, and end when
 the pipe does.
+
+What travels is pickled, and none of it can be an object that a file chose. Orders hold our own dataclasses, in which
+all that comes from a file are texts, numbers, and tuples and dicts of them (`TensorRef.extra`); files hold no classes
+of this program, and unknown ones are stand-ins in the tree, which does not travel (`_files_of`). The pipes are
+anonymous: a helper hears only the process that started it, and that one hears only its helpers. Should any of this
+ever fail, the other end still builds nothing but what `_ADMITTED` lists.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import struct
@@ -17,8 +24,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Final
+from typing import IO, Any, Final
 
+from viewer import errors
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import NodeTable
 from viewer.checkpoint.tensors import STORED, StorageTable, TensorRef, TensorTable
@@ -31,6 +39,26 @@ from viewer.interpreter import module_command
 
 _LENGTH: Final = struct.Struct("<Q")
 _READY: Final = "ready"
+
+_ADMITTED: Final = {
+    "array": {"array", "_array_reconstructor"},
+    "pathlib": {"PosixPath", "WindowsPath"},
+    "pathlib._local": {"PosixPath", "WindowsPath"},  # Python 3.13
+    "viewer.checkpoint.document": {"Checkpoint", "FileFacts"},
+    "viewer.checkpoint.dtypes": {"DType"},
+    "viewer.checkpoint.nodes": {"NodeTable"},
+    "viewer.checkpoint.tensors": {
+        "Assembly", "Piece", "StorageRef", "StorageTable", "TensorFlag", "TensorRef", "TensorTable",
+    },
+    "viewer.compare.helper": {"Order", "Sides"},
+    "viewer.compare.options": {"Tolerance"},
+    "viewer.compare.tally": {"Tally"},
+    "viewer.errors": {
+        "_rebuild",
+        *(name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, ViewerError)),
+    },
+}  # fmt: skip
+"""All classes and functions that messages are made of, by module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +186,17 @@ def _send(pipe: IO[bytes], message: object) -> None:
     pipe.flush()
 
 
+class _Messages(pickle.Unpickler):
+    """Builds what `_ADMITTED` lists and refuses everything else."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if global_name in _ADMITTED.get(module_name, ()):
+            return super().find_class(module_name, global_name)
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no part of a message")
+
+
 def _receive(pipe: IO[bytes]) -> object:
-    """The next message; both ends are this program, so its pickles can be trusted. Raises EOFError."""
+    """The next message. Raises EOFError, and UnpicklingError for what is none."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         raise EOFError
@@ -167,7 +204,7 @@ def _receive(pipe: IO[bytes]) -> object:
     data = pipe.read(nbytes)
     if len(data) < nbytes:
         raise EOFError
-    return pickle.loads(data)  # noqa: S301 - written by this program a moment ago
+    return _Messages(io.BytesIO(data)).load()
 
 
 def main() -> None:
