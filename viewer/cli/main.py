@@ -87,7 +87,7 @@ def _run_command(command: Command, arguments: list[str]) -> int:
 
 def _open_window(arguments: list[str]) -> int:
     from viewer.cli import window
-    from viewer.cli.versions import version_lines
+    from viewer.desktop.versions import version_lines
 
     width = max(len(command.name) for command in COMMANDS)
     listed = "\n".join(f"  {command.name:<{width}}  {command.summary}" for command in COMMANDS)

@@ -112,6 +112,7 @@ def _run_qt(
     interrupts = Interrupts(window.close)
     window.painted.connect(window.ask_engine)
     window.painted.connect(window.preloader.ready_details)
+    window.painted.connect(window.habits.crash_watch.start)
     window.show()
     window.documents.open_paths(paths)
     if options.compare is not None:
@@ -130,6 +131,7 @@ def _run_qt(
         for listening in starts:
             listening.release()
         interrupts.release()
+        window.habits.crash_watch.release()
         reporter.release()
         file_events.release()
         bridge.close()

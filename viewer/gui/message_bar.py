@@ -49,6 +49,8 @@ class Message:
         A way out ("Retry") and what it does; "" and None for none. The message goes when it is taken.
     key
         A newer message with the same key takes the older one's place; "" for none.
+    report
+        True for faults of the program: a report can be copied.
     """
 
     kind: MessageKind
@@ -57,6 +59,7 @@ class Message:
     action: str = ""
     on_action: Callable[[], object] | None = None
     key: str = ""
+    report: bool = False
 
     @classmethod
     def of(
@@ -66,11 +69,20 @@ class Message:
         parts = ["" if error.path is None else str(error.path)]
         if isinstance(error, EngineFault):
             parts.append(error.details)
-        return cls("error", str(error), "\n".join(filter(None, parts)), action, on_action, key)
+        details = "\n".join(filter(None, parts))
+        return cls("error", str(error), details, action, on_action, key, report=isinstance(error, EngineFault))
 
 
 class MessageBar(QWidget):
-    """Holds up to MAX_MESSAGES messages, the newest on top; takes no room when there are none."""
+    """Holds up to MAX_MESSAGES messages, the newest on top; takes no room when there are none.
+
+    Signals
+    -------
+    report_asked
+        Carries the Message about a fault whose report is wanted.
+    """
+
+    report_asked = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,6 +106,7 @@ class MessageBar(QWidget):
                 self._remove(row)
         row = _Row(self._theme, message, self)
         row.dismissed.connect(self._remove)
+        row.report_asked.connect(self.report_asked)
         self._rows.insert(0, row)
         self._column.insertWidget(0, row)
         for surplus in self._rows[MAX_MESSAGES:]:
@@ -118,6 +131,7 @@ class MessageBar(QWidget):
 
 class _Row(QWidget):
     dismissed = Signal(object)
+    report_asked = Signal(object)
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget) -> None:
         super().__init__(parent)
@@ -147,7 +161,11 @@ class _Row(QWidget):
             self._details_button = self._button("Details", self._toggle_details)
             self._details_button.setCheckable(True)
             line.addWidget(self._details_button)
-        if message.kind != "info":
+        if message.report:
+            report = self._button("Copy report", self._ask_report)
+            report.setToolTip("Copy versions, platform, what happened, and facts about the open files without values")
+            line.addWidget(report)
+        elif message.kind != "info":
             line.addWidget(self._button("Copy", self._copy))
         line.addWidget(self._close)
         self._column = QVBoxLayout(self)
@@ -171,6 +189,10 @@ class _Row(QWidget):
     @Slot()
     def _dismiss(self) -> None:
         self.dismissed.emit(self)
+
+    @Slot()
+    def _ask_report(self) -> None:
+        self.report_asked.emit(self.message)
 
     @Slot()
     def _act(self) -> None:

@@ -100,7 +100,9 @@ class MainWindow(QMainWindow):
 
     def report_fault(self, summary: str, traceback_text: str) -> None:
         """Say that something of ours went wrong; the window goes on."""
-        self.messages.say(Message("error", f"A fault of this program: {summary}", traceback_text, key="fault"))
+        self.habits.note_fault(traceback_text)
+        text = f"A fault of this program: {summary}"
+        self.messages.say(Message("error", text, traceback_text, key="fault", report=True))
 
     def save(self) -> None:
         """Store place, sizes and choices."""
@@ -237,6 +239,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{name} — {TITLE}" if name else TITLE)
         self.setWindowFilePath("" if page is None else str(page.path))
         self.status.show_document(None if page is None else page.checkpoint)
+        self.status.show_comparison(comparison)
         for spec in ACTIONS:
             if spec.on_document or spec.on_comparison:
                 fits = (spec.on_document and page is not None) or (spec.on_comparison and comparison is not None)

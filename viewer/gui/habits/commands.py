@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from viewer.desktop.state import log
+from viewer.errors import EngineLost
+from viewer.gui.habits.crash_watch import CrashWatch
 from viewer.gui.habits.disk_watch import DiskWatch
 from viewer.gui.habits.history import History
 from viewer.gui.habits.preferences import Preferences
@@ -35,6 +38,9 @@ class Habits(QObject):
         self.preferences = Preferences(window, bridge, theme, settings)
         self.history = History(window.documents, window)
         self.disk_watch = DiskWatch(window.documents, self)
+        self.crash_watch = CrashWatch(window.documents, self)
+        bridge.engine_restarted.connect(self._note_engine)
+        bridge.engine_down.connect(self._note_engine)
 
     def handlers(self) -> dict[str, Callable[..., object]]:
         """What the actions do, by their ids."""
@@ -51,6 +57,8 @@ class Habits(QObject):
         documents, window = self._window.documents, self._window
         self.history.changed.connect(self._enable)
         self.disk_watch.said.connect(window.messages.say)
+        self.crash_watch.said.connect(window.messages.say)
+        window.messages.report_asked.connect(self.crash_watch.copy_report)
         documents.compared.connect(self._note_comparison)
         window.recent_menu.pair_chosen.connect(self.open_pair)
         window.start.pair_chosen.connect(self.open_pair)
@@ -77,6 +85,14 @@ class Habits(QObject):
     @Slot(object)
     def open_pair(self, pair: Pair) -> None:
         open_pair(self._window.documents, pair)
+
+    def note_fault(self, traceback_text: str) -> None:
+        """Write a fault of this program to the log."""
+        log(traceback_text)
+
+    @Slot(object)
+    def _note_engine(self, error: EngineLost) -> None:
+        log(str(error))
 
     def _go(self, by: int, *_checked: object) -> None:
         self.history.go(by)

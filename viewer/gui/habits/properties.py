@@ -68,6 +68,9 @@ class PropertiesDialog(QDialog):
         copy.clicked.connect(self._copy)
         folder = buttons.addButton("Open folder", QDialogButtonBox.ButtonRole.ActionRole)
         folder.clicked.connect(self._open_folder)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setDefault(True)
+        for button in (copy, folder):
+            button.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         without_icons(buttons)
         column = QVBoxLayout(self)

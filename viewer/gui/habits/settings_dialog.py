@@ -30,6 +30,9 @@ PRIVACY: Final = (
     "Nothing leaves this machine: the program opens no network connection, looks for no updates and counts nothing."
 )
 
+_CHECK_INDENT: Final = 24
+"""Where the words of a check box begin."""
+
 Choices: TypeAlias = Mapping[str, Sequence[tuple[Any, str]]]
 
 
@@ -63,6 +66,8 @@ class SettingsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.tabs = QTabWidget(self)
         self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setProperty("role", "details")
+        self.tabs.tabBar().setDrawBase(False)
         self.tabs.setAccessibleName("Groups of settings")
         self.cache = QLabel("…", self)
         self.cache.setProperty("role", "muted")
@@ -126,7 +131,11 @@ class SettingsDialog(QDialog):
                 hint.setProperty("role", "muted")
                 hint.setWordWrap(True)
                 row += 1
-                grid.addWidget(hint, row, 1)
+                if isinstance(editor, QCheckBox):
+                    hint.setIndent(_CHECK_INDENT)
+                    grid.addWidget(hint, row, 0, 1, 2)
+                else:
+                    grid.addWidget(hint, row, 1)
             grid.setRowMinimumHeight(row + 1, 8)
             row += 2
         if group == ENGINE:
@@ -153,7 +162,7 @@ class SettingsDialog(QDialog):
             spin.setSuffix(setting.unit)
             spin.setSpecialValueText(setting.least_words)
             spin.setKeyboardTracking(False)
-            spin.setMinimumWidth(160)
+            spin.setMinimumSize(160, 28)
             spin.setValue(value)
             spin.valueChanged.connect(changed)
             return spin
