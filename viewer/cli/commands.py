@@ -57,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("check", "viewer.cli.check", "look for what goes wrong when training goes on from a checkpoint"),
     Command("install-desktop", "viewer.cli.install_desktop", "double-click a checkpoint to open it, for this user"),
     Command("uninstall-desktop", "viewer.cli.uninstall_desktop", "take back what install-desktop did"),
+    Command("completion", "viewer.cli.completion", "print a script with which a shell completes these commands"),
 )
 
 

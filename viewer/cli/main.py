@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from viewer.cli.commands import COMMANDS, Command, command_named
+from viewer.cli.commands import Command, command_named
 from viewer.cli.output import (
     EXIT_DONE,
     EXIT_INTERRUPTED,
@@ -22,7 +22,7 @@ from viewer.cli.output import (
     print_error,
     write_all,
 )
-from viewer.cli.parser import PROGRAM, Parser
+from viewer.cli.parsers import command_parser, window_parser
 from viewer.errors import ViewerError
 
 
@@ -72,9 +72,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run_command(command: Command, arguments: list[str]) -> int:
     module = command.load()
-    parser = Parser(f"{PROGRAM} {command.name}", command.summary, getattr(module, "EPILOG", None))
-    module.add_arguments(parser)
-    args = parser.parse_args(arguments)
+    args = command_parser(command).parse_args(arguments)
     # A report makes many small objects and hardly a cycle: collecting doubles the time that a large file takes.
     collecting = gc.isenabled()
     gc.disable()
@@ -87,23 +85,15 @@ def _run_command(command: Command, arguments: list[str]) -> int:
 
 def _open_window(arguments: list[str]) -> int:
     from viewer.cli import window
-    from viewer.desktop.versions import version_lines
 
-    width = max(len(command.name) for command in COMMANDS)
-    listed = "\n".join(f"  {command.name:<{width}}  {command.summary}" for command in COMMANDS)
-    parser = Parser(
-        PROGRAM,
-        "Look into PyTorch checkpoints without running them.",
-        f"commands:\n{listed}\n\n{window.EPILOG}",
-        usage=f"{PROGRAM} [options] [FILE ...]\n       {PROGRAM} COMMAND ...",
-    )
-    parser.add_argument("--version", action="store_true", help="print the versions of what matters")
-    window.add_arguments(parser)
+    parser = window_parser()
     # Intermixed: `a.pth --theme dark b.pth` is two files. What follows "--" is files whatever it looks like.
     end = arguments.index("--") if "--" in arguments else len(arguments)
     args = parser.parse_intermixed_args(arguments[:end])
     args.files += map(Path, arguments[end + 1 :])
     if args.version:
+        from viewer.desktop.versions import version_lines
+
         write_all(line + "\n" for line in version_lines())
         return EXIT_DONE
     return window.run(args)
