@@ -31,9 +31,10 @@ from viewer.gui.scan_troubles import ANY_TROUBLE
 from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
-from viewer.task import Progress
+from viewer.task import Progress, Task
 
 if TYPE_CHECKING:
+    from viewer.gui.details.making import Pages
     from viewer.gui.details.panel import DetailsPanel
     from viewer.gui.tree.panel import TreePanel
 
@@ -102,6 +103,7 @@ class DocumentPage(QWidget):
         self._opening: int | None = None
         self._clock = QElapsedTimer()
         self._splitter: QSplitter | None = None
+        self._making: Task[Pages] | None = None
         self._is_filled = False  # the details show the document that the tree shows
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self._next_step)
@@ -233,11 +235,15 @@ class DocumentPage(QWidget):
     def _next_step(self) -> None:
         """Make, place and fill the details: some hundred widgets, and each step costs some 30 ms."""
         if self.details is None:
+            pages = self._next_page()
+            if pages is None:
+                self._later.start()
+                return
             # Imported with the first document: the empty window is there sooner without them.
             from viewer.gui.details.panel import DetailsPanel
             from viewer.gui.roundtrip.tab import roundtrip_tab
 
-            self.details = DetailsPanel(self._bridge, self._theme, self, self._settings)
+            self.details = DetailsPanel(self._bridge, self._theme, self, self._settings, pages)
             self.details.overview.set_recognition(self.recognition)
             problems = self.details.overview.problems
             problems.set_scan(self.scan)
@@ -258,6 +264,20 @@ class DocumentPage(QWidget):
             self._fill_details(self.details)
             return
         self._later.start()
+
+    def _next_page(self) -> Pages | None:
+        """Make one more page of the details; all of them once they are there."""
+        from viewer.gui.details.making import pages_task
+
+        if self._making is None:
+            self._making = pages_task(self._bridge, self._theme, self)
+        try:
+            next(self._making)
+        except StopIteration as done:
+            self._making = None
+            pages: Pages = done.value
+            return pages
+        return None
 
     def _fill_details(self, details: DetailsPanel) -> None:
         tree, checkpoint, document = self.tree, self.checkpoint, self._document

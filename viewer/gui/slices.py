@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, QTimer, Slot
 
 from viewer.task import Task
 
-_SLICE_S: Final = 0.008
-"""Several runners may be stepped between two paints, and a step that begins just before the end takes some more; a
-frame has 16 ms."""
+_SLICE_S: Final = 0.004
+"""Up to four runners are stepped between two paints while a document opens, and a step that begins just before the
+end takes some more; a frame has 16 ms."""
 
 
 class SliceRunner(QObject):

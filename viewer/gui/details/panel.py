@@ -10,18 +10,16 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QTabBar, QVBo
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
-from viewer.gui.details.distribution import DistributionPage
 from viewer.gui.details.facts import KIND_WORDS, headline
 from viewer.gui.details.header import DetailsHeader
-from viewer.gui.details.overview import OverviewPage
+from viewer.gui.details.making import Pages, pages_task
 from viewer.gui.details.slice_tabs import slice_tabs
-from viewer.gui.details.storage import StoragePage
-from viewer.gui.details.summaries import SummaryStore
 from viewer.gui.details.tabs import LazyPages, TabSpec, TabTools
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_count
 from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
+from viewer.task import run
 
 if TYPE_CHECKING:
     from viewer.gui.details.overlay import OverlayPage
@@ -48,15 +46,27 @@ class DetailsPanel(QWidget):
     node_requested = Signal(object)
 
     def __init__(
-        self, bridge: EngineBridge, theme: Theme, parent: QWidget | None = None, settings: Settings | None = None
+        self,
+        bridge: EngineBridge,
+        theme: Theme,
+        parent: QWidget | None = None,
+        settings: Settings | None = None,
+        pages: Pages | None = None,
     ) -> None:
+        """
+        Parameters
+        ----------
+        pages
+            Made before, in events of their own; None to make them now.
+        """
         super().__init__(parent)
+        pages = run(pages_task(bridge, theme, self)) if pages is None else pages
         self._document = -1
         self._checkpoint: Checkpoint | None = None
         self._node: int | None = None
         self._chosen = {True: DISTRIBUTION, False: ""}  # for tensors and for other nodes
         self._bridge = bridge
-        self._store = SummaryStore(bridge, self)
+        self._store = pages.store
         self._device = "cpu"
         self._several: OverlayPage | None = None
 
@@ -72,13 +82,13 @@ class DetailsPanel(QWidget):
         line.setFixedHeight(1)
         self._line = line
         self.header = DetailsHeader(theme, self)
-        self.overview = OverviewPage(theme, self)
-        self.distribution = DistributionPage(self._store, theme, self)
+        self.overview = pages.overview
+        self.distribution = pages.distribution
         if settings is not None:
             bins = settings.get("histogram/bins")
             self.distribution.bar.choose_bins(int(bins) if bins.isdigit() else bins)
             self.distribution.bar.choose_log_counts(settings.get("histogram/log_counts"))
-        self.storage = StoragePage(theme, self)
+        self.storage = pages.storage
         self._pages: dict[str, QWidget] = {
             OVERVIEW: self.overview,
             DISTRIBUTION: self.distribution,
