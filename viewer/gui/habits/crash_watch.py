@@ -42,8 +42,8 @@ class CrashWatch(QObject):
         if file is not None and not faulthandler.is_enabled():  # -X faulthandler has a place of its own
             faulthandler.enable(file)
             self._is_handling = True
-        self._tabs.tabs_changed.connect(self._later.start)
-        self._tabs.currentChanged.connect(self._later.start)
+        self._tabs.tabs_changed.connect(self._changed)
+        self._tabs.currentChanged.connect(self._changed)
         self._keep()
         found = crashes()
         if found:
@@ -64,6 +64,10 @@ class CrashWatch(QObject):
         """Put what someone who mends the program needs on the clipboard."""
         documents = [page.checkpoint for page in self._tabs.pages if page.checkpoint is not None]
         QGuiApplication.clipboard().setText(report_text(message, documents))
+
+    @Slot()
+    def _changed(self) -> None:
+        self._later.start()  # not connected itself: it would take the number of the tab for its interval
 
     @Slot()
     def _keep(self) -> None:
