@@ -150,6 +150,7 @@ class DocumentPage(QWidget):
 
     def close_document(self) -> None:
         """Forget everything in the engine; the page is about to go."""
+        self._later.stop()
         self._bridge.release(self)
         self.recognition.release()
         self.scan.forget()
