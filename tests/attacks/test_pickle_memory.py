@@ -31,6 +31,7 @@ ATTACKS: dict[str, bytes] = {
     "lists in runs": b"\x80\x02(" + b"".join(b"N" + put(n) for n in range(300)) + b"]" * 60_000_000 + b"l.",
     "dicts of one": b"\x80\x02(" + b"}NNs" * 3_000_000 + b"l.",
     "sets": b"\x80\x04(" + b"\x8f" * 3_000_000 + b"l.",
+    "objects doubled on the stack": b"\x80\x02(" + b"N2" * 2_000_000 + b"l.",
     "tuples": b"\x80\x02(" + b"N\x85" * 5_000_000 + b"l.",
     "marks": b"\x80\x02" + b"(" * 10_000_000 + b".",
     "records": b"\x80\x02" + named("m", "C") + put(0) + b"(" + (get(0) + b")R") * 2_000_000 + b"l.",

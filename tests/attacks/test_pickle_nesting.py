@@ -52,6 +52,7 @@ ATTACKS: dict[str, bytes] = {
     + named("m", "C")
     + (text("x") + b"\x86R") * LEVELS
     + b".",
+    "tuples, twice as many": b"\x80\x02)" + b"\x85" * (2 * LEVELS) + b".",
     "marks only": b"\x80\x02" + b"(" * LEVELS + b"N.",
 }
 

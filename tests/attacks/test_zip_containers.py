@@ -91,6 +91,21 @@ def test_that_a_cut_file_shows_what_is_whole_and_says_how_much_is_missing(file: 
     )
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_that_of_a_deflated_pickle_that_is_cut_short_the_beginning_is_shown(tmp_path: Path, streamed: bool) -> None:
+    state = {f"layer {number}": [number * number, str(number) * 9] for number in range(2_000)}
+    path = tmp_path / "cut.pth"
+    rezip(save_zip(tmp_path / "whole.pth", state), path, compression=zipfile.ZIP_DEFLATED, streamed=streamed)
+    with zipfile.ZipFile(path) as archive:
+        packed = archive.getinfo("whole/data.pkl").compress_size
+    path.write_bytes(path.read_bytes()[: packed // 2])
+    checkpoint = open_checkpoint(path)
+    shown = checkpoint.nodes.children(0)
+    assert 500 < len(shown) < 2_000
+    assert checkpoint.nodes.value[checkpoint.find("layer 20[0]")] == 400
+    assert any("read in part" in warning for warning in checkpoint.warnings)
+
+
 def test_that_the_data_of_a_large_cut_file_are_not_read_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +174,15 @@ def test_that_a_record_that_claims_more_than_is_there_is_told_at_its_tensor(file
     # torch puts padding behind a record, so one element more still lies in no other record
     assert (tensors["a"].problem is None) == (size == 164)
     assert tensors["b"].problem is None
+
+
+def test_that_a_record_whose_header_skips_the_rest_of_the_file_is_told_in_numbers_that_can_be(file: Path) -> None:
+    def change(whole: bytearray) -> None:
+        header = whole.rindex(b"PK\x03\x04", 0, whole.index(b"/data/0"))
+        struct.pack_into("<H", whole, header + 28, 0xFFFF)  # the length of the extra field
+
+    problem = tensors_at_root(open_checkpoint(patch(file, change)))["a"].problem
+    assert problem == "its 160 bytes would begin beyond the end of the file"
 
 
 def test_that_a_data_pkl_that_claims_gigabytes_is_one_sentence(file: Path) -> None:

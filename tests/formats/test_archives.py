@@ -129,6 +129,28 @@ def test_that_a_small_compressed_tar_opens_in_memory(tmp_path: Path, compression
     assert_members(checkpoint, INLINE)
 
 
+@pytest.mark.parametrize("compression", ["gz", "xz"])
+def test_that_of_a_compressed_tar_that_is_cut_short_what_is_there_is_shown(tmp_path: Path, compression: str) -> None:
+    noise = torch.randint(256, (60_000,), dtype=torch.uint8)
+    picture = b"\x89PNG\r\n\x1a\n" + noise[:5_000].numpy().tobytes()
+    members = {"a.png": picture, "policy.pth": zip_bytes({"w": W}), "large.pth": zip_bytes({"noise": noise})}
+    path = write_tar(tmp_path / f"model.tar.{compression}", members, f"w:{compression}")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-2_000])
+    checkpoint = open_checkpoint(path)
+
+    found = tensor(checkpoint, "policy.pth", "w")
+    assert found.problem is None
+    assert found.storage is not None
+    assert bytes_of(checkpoint, found.storage) == W.numpy().tobytes()
+    assert tensor(checkpoint, "large.pth", "noise").problem is not None
+    assert any("-compressed data break off" in warning for warning in checkpoint.warnings)
+
+    path.write_bytes(whole[:3_000])
+    with pytest.raises(MalformedFile, match="break off, and no checkpoint is in the part that is there"):
+        open_checkpoint(path)
+
+
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_that_an_archive_inside_an_archive_is_opened(tmp_path: Path, compression: int) -> None:
     inner = write_zip(tmp_path / "inner.zip", {"run/model.pth": MEMBERS["policy.pth"]}, compression)

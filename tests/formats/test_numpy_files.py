@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -139,6 +140,15 @@ def test_that_a_header_that_cannot_be_is_one_clear_error(tmp_path: Path, header:
     with pytest.raises(MalformedFile, match=r"NumPy array \(\.npy\)") as caught:
         open_checkpoint(path)
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize("shape", ["(-1,)", "(4611686018427387904, 4)", "[2]", "(2.0,)"])
+def test_that_a_shape_that_cannot_be_is_said(tmp_path: Path, shape: str) -> None:
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}"
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(16))
+    with pytest.raises(MalformedFile, match=f"impossible shape: {re.escape(shape)}"):
+        open_checkpoint(path)
 
 
 def test_that_the_long_integers_of_python_2_are_read(tmp_path: Path) -> None:

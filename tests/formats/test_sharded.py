@@ -215,6 +215,9 @@ def test_that_indexes_that_name_themselves_or_each_other_are_no_loop(tmp_path: P
         (b'{"weight_map": {"a": {"b": "c"}}}', MalformedFile),
         (b"[1, 2]", NotACheckpoint),
         (b'{"a":' * 100_000, LimitExceeded),
+        (b'{"weight_map": {}, "metadata": {"total_size": ' + b"9" * 5_000 + b"}}", LimitExceeded),
+        (b'{"weight_map": {"\xff": "b"}}', MalformedFile),
+        (json.dumps({"weight_map": {f"w{n}": f"{n}.bin" for n in range(20_000)}}).encode(), LimitExceeded),
     ],
 )
 def test_that_an_index_of_another_form_is_refused_in_words(
@@ -225,6 +228,7 @@ def test_that_an_index_of_another_form_is_refused_in_words(
     with pytest.raises(kind) as raised:
         open_checkpoint(path)
     assert str(raised.value).startswith(ST)
+    assert "sys." not in str(raised.value)
 
 
 def test_that_an_index_is_known_by_its_content_under_any_name(whole: Path) -> None:

@@ -34,8 +34,14 @@ def read_json(source: ByteSource) -> object:
         value: object = json.loads(text)
     except RecursionError as error:
         raise LimitExceeded("the JSON is nested too deeply", path=source.path) from error
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise MalformedFile(f"it is not JSON ({error})", path=source.path, advice="Fetch it again") from error
+    except UnicodeDecodeError as error:
+        raise MalformedFile(
+            f"it is not JSON (no UTF-8 at byte {error.start:,})", path=source.path, advice="Fetch it again"
+        ) from error
+    except ValueError as error:  # Python's own limit (sys.set_int_max_str_digits): conversion is quadratic
+        raise LimitExceeded("it holds a number of thousands of digits", path=source.path) from error
     return value
 
 

@@ -18,6 +18,7 @@ from viewer.task import Progress, Task
 
 _PACKED_STEP: Final = 256 << 10
 _BLOCK: Final = 1 << 20
+_CUT_BLOCK: Final = 64 << 10
 _KEPT_BLOCKS: Final = 16
 """Inflated blocks kept per storage: several threads that walk one storage side by side stay within them."""
 _BLOCKS_PER_MARK: Final = 16
@@ -44,6 +45,24 @@ def inflate_task(source: ByteSource, offset: int, packed: int, unpacked: int) ->
         done += len(part)
     if stream.take(1):
         raise MalformedFile(f"a compressed record inflates to more than the {unpacked:,} bytes that it should")
+    return b"".join(parts)
+
+
+def inflate_part_task(source: ByteSource, offset: int, packed: int, most: int) -> Task[bytes]:
+    """Inflate what is there of a stream that breaks off, up to `most` bytes and to where it is damaged."""
+    stream = _Stream(source, offset, packed)
+    parts: list[bytes] = []
+    done = 0
+    while done < most:
+        yield Progress(done, most)
+        try:
+            part = stream.take(min(_CUT_BLOCK, most - done))
+        except MalformedFile:
+            break
+        if not part:
+            break
+        parts.append(part)
+        done += len(part)
     return b"".join(parts)
 
 

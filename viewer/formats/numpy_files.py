@@ -36,6 +36,7 @@ _MAX_DIMS: Final = 64
 _MAX_FIELDS: Final = 512
 _LONG: Final = re.compile(r"(?<=\d)L\b")
 _SUFFIX: Final = ".npy"
+_AGAIN: Final = "Fetch the file again, or write it again with numpy.save"
 
 
 class NpyReader(PartReader):
@@ -123,13 +124,17 @@ def _header(source: ByteSource) -> tuple[DtypeRecord, bool, tuple[int, ...], int
         facts = ast.literal_eval(_LONG.sub("", text.strip()))  # Python 2 wrote its long integers as 3L
         shape = facts["shape"]
         if type(shape) is not tuple or len(shape) > _MAX_DIMS or not all(_is_extent(extent) for extent in shape):
-            raise ValueError("its shape is not a tuple of sizes")
+            raise MalformedFile(
+                f"the header of this NumPy array (.npy) claims an impossible shape: {str(shape)[:60]}",
+                path=source.path,
+                advice=_AGAIN,
+            )
         return _dtype(facts["descr"]), facts["fortran_order"] is True, shape, start + nbytes
     except (ValueError, TypeError, LookupError, SyntaxError, MemoryError, RecursionError) as error:
         raise MalformedFile(
             "the header of this NumPy array (.npy) cannot be read",
             path=source.path,
-            advice="Load it with numpy.load and save it again",
+            advice=_AGAIN,
         ) from error
 
 

@@ -16,7 +16,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Key, Kind
 from viewer.checkpoint.tensors import numel_of
-from viewer.errors import MalformedFile, ViewerError
+from viewer.errors import LimitExceeded, MalformedFile, ViewerError
 from viewer.formats.bounded_json import read_json_object
 from viewer.formats.compose import Branch, Composer, Graft, Leaf, Twig
 from viewer.formats.folders import INDEX_SUFFIX, leaves_folder, some
@@ -27,6 +27,7 @@ from viewer.formats.source import FileSource
 from viewer.task import Progress, Task
 
 _NO_FILE: Final = "\0"  # no name of a file can be this
+_MAX_SHARDS: Final = 10_000  # the largest models have some hundreds
 _WEIGHT_MAP: Final = re.compile(rb'"weight_map"\s*:')
 _SHARD_SUFFIXES: Final = (".safetensors", ".bin", ".pt", ".pth")
 
@@ -56,6 +57,12 @@ def _sharded_task(source: FileSource, limits: Limits) -> Task[Checkpoint]:
     composer.files.append(source.facts)
     opened: dict[str, int | str] = {}  # by shard: the part, or why it cannot be shown
     shards = list(dict.fromkeys(weight_map.values()))
+    if len(shards) > _MAX_SHARDS:
+        raise LimitExceeded(
+            f"this index names {len(shards):,} files; of up to {_MAX_SHARDS:,} a model is put together",
+            path=source.path,
+            advice="Open one of the files",
+        )
     for done, shard in enumerate(shards):
         yield Progress(done, len(shards), "shards")
         opened[shard] = yield from _shard_task(composer, source.path.parent, shard, limits)

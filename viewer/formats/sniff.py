@@ -42,7 +42,7 @@ SIGNATURES: Final = (
     Signature(b"\x04\x22\x4d\x18", "lz4-compressed data", "Unpack it (lz4 -d) and open the result"),
     Signature(b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     Signature(b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    Signature(b"ustar", "a tar archive", _UNPACK, 257),
+    Signature(b"ustar", "a tar archive, cut short or damaged in its first header", "Fetch it again", 257),
     Signature(b"\x89HDF\r\n\x1a\n", "an HDF5 file (Keras weights, for example)", "Open it with an HDF5 viewer"),
     Signature(b"GGUF", "a GGUF model (llama.cpp)", "Open it with a GGUF viewer"),
     *(Signature(magic, "a GGML model (whisper.cpp, old llama.cpp)", _GGUF) for magic in _GGML),

@@ -116,14 +116,22 @@ class CompressedReader(PartReader):
             )
         if looks_like_tar(head):
             try:
-                data = yield from _inflated_task(source, kind, reading)
+                data, problem = yield from _inflated_task(source, kind, reading)
             except LimitExceeded:
                 raise _offer(source, kind, "a tar archive") from None
             inner = MemorySource(data, source.path)
             reader = reader_of(inner)
             if reader is not None:
-                part = yield from child_task(inner, reader, reading)
-                return Part(part.root, f"{kind}-compressed {part.container}", part.warnings, part.facts)
+                try:
+                    part = yield from child_task(inner, reader, reading)
+                except ViewerError as error:
+                    if not problem:
+                        raise
+                    raise _broken_off(source, problem) from error
+                warnings = [problem, *part.warnings] if problem else part.warnings
+                return Part(part.root, f"{kind}-compressed {part.container}", warnings, part.facts)
+            if problem:
+                raise _broken_off(source, problem)
         inside = MemorySource(head, source.path)
         reader = reader_of(inside)
         if reader is None:
@@ -209,6 +217,12 @@ def _demand_free(goal: Path, source: FileSource, overwrite: bool) -> None:
         raise ViewerError("there is a file of this name already", path=goal, advice="Choose another name")
 
 
+def _broken_off(source: ByteSource, problem: str) -> MalformedFile:
+    return MalformedFile(
+        f"{problem}, and no checkpoint is in the part that is there", path=source.path, advice="Fetch the file again"
+    )
+
+
 def _offer(source: ByteSource, kind: str, what: str) -> CompressedFile:
     return CompressedFile(
         f"this is {what}, compressed with {kind} as a whole, so that it cannot be read in place",
@@ -280,10 +294,15 @@ def _peek(source: ByteSource, kind: str) -> bytes:
         ) from error
 
 
-def _inflated_task(source: ByteSource, kind: str, reading: Reading) -> Task[bytes]:
+def _inflated_task(source: ByteSource, kind: str, reading: Reading) -> Task[tuple[bytes, str]]:
+    """The content, and why it is not all of it ("" where it is)."""
     parts: list[bytes] = []
-    for at, piece in _pieces(source, kind):
-        reading.budget.spend(len(piece))
-        parts.append(piece)
-        yield Progress(at, source.nbytes)
-    return b"".join(parts)
+    problem = ""
+    try:
+        for at, piece in _pieces(source, kind):
+            reading.budget.spend(len(piece))
+            parts.append(piece)
+            yield Progress(at, source.nbytes)
+    except MalformedFile as error:
+        problem = error.fault
+    return b"".join(parts), problem

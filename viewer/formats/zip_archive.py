@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viewer.errors import LimitExceeded, MalformedFile
 from viewer.formats.byte_source import ByteSource
 from viewer.formats.decompress import decompress_task
-from viewer.formats.inflate import inflate_task
+from viewer.formats.inflate import inflate_part_task, inflate_task
 from viewer.formats.limits import Limits
 from viewer.formats.pickle_stream import ByteRange, BytesRange, FilePart
 from viewer.formats.reading import Part, PartReader, Reading
@@ -84,6 +84,8 @@ class ZipArchive:
             directory.warnings.append(warning)
         if method == STORED_METHOD:
             return FilePart(source, start, packed)
+        if method == DEFLATE_METHOD and self.scan is not None and number == self.scan.cut:
+            return BytesRange((yield from inflate_part_task(source, start, packed, max_inflated)))
         if unpacked > max_inflated:
             raise LimitExceeded(
                 f"the record {name!r} would inflate to {unpacked:,} bytes, more than the {max_inflated:,} allowed",

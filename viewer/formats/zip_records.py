@@ -224,6 +224,8 @@ def _step(directory: ZipDirectory, order: list[int]) -> int:
 
 
 def _overrun(directory: ZipDirectory, start: int, packed: int, end_of_file: int) -> str:
+    if start >= end_of_file:
+        return f"its {packed:,} bytes would begin beyond the end of the file"
     if start + packed > end_of_file:
         return f"{start + packed - end_of_file:,} of its {packed:,} bytes are beyond the end of the file"
     if start + packed > directory.end >= start:

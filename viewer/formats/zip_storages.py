@@ -59,7 +59,12 @@ def place_storages_task(
                     room -= yield from _unpack_task(archive, session, number, record, ranges, room)
     _note_checksums(storages, numbers, directory, records, present, same_size=same_size)
     if longer:
-        directory.warnings.append(f"{longer:,} records are longer than the storages that they hold")
+        what = (
+            "1 record is longer than the storage that it holds"
+            if longer == 1
+            else (f"{longer:,} records are longer than the storages that they hold")
+        )
+        directory.warnings.append(what)
     return present
 
 

@@ -141,7 +141,7 @@ def test_that_honest_tuple_keys_are_kept_however_many() -> None:
 @pytest.mark.parametrize(
     ("opcodes", "message"),
     [
-        (b"\x80\x02}(" + text("a") + b"K\x01u" + text("b" * 20) + b"0" + b"h\x09.", "damaged at byte"),
+        (b"\x80\x02}(" + text("a") + b"K\x01u" + text("b" * 20) + b"0" + b"h\x09.", "fetches object 9 of the memo"),
         (b"\x80\x02}(" + text("a" * 20) + b"K\x01u" + b"\x82\x01.", "EXT"),
         (b"\x80\x02}(" + text("a" * 20) + b"K\x01u" + b"00.", "an opcode takes more than there is"),
         (b"\x80\x04}(" + text("a" * 20) + b"K\x01u\xff.", "is not an opcode"),

@@ -69,9 +69,16 @@ def read_carefully(
         if reader.at >= len(data):
             problem = f"the data ends at byte {len(data):,}"
         else:
-            what = "an opcode takes more than there is" if isinstance(error, IndexError) else error
-            problem = f"damaged at byte {reader.at:,} ({what or type(error).__name__})"
+            problem = f"damaged at byte {reader.at:,} ({_what(error, reader.data[reader.at])})"
     return reader.unfinished(), reader.position, problem
+
+
+def _what(error: Exception, opcode: int) -> str:
+    if isinstance(error, IndexError):
+        return "an opcode takes more than there is"
+    if isinstance(error, KeyError) and opcode in b"gjh":  # GET, LONG_BINGET, BINGET
+        return f"it fetches object {error} of the memo, which was never put there"
+    return str(error) or type(error).__name__
 
 
 class Reader:
@@ -175,6 +182,7 @@ class Reader:
         else:
             return made  # as `_weigh` takes it without a note
         self.memory += 300
+        self._check_memory()
         weight, depth = 1, 0
         for item in made:
             item_weight, item_depth = self._weigh(item)
@@ -242,9 +250,12 @@ class Reader:
     def pop_mark(self) -> list[Any]:
         items = self.stack
         self.stack = self.below.pop()
+        self._check_memory()
+        return items
+
+    def _check_memory(self) -> None:
         if self.memory > self.limits.pickle_structure_nbytes:
             raise MalformedFile(f"more than {self.memory >> 20:,} MiB of small objects are not read on")
-        return items
 
     def new(self, item: object, nbytes: int) -> None:
         self.memory += nbytes

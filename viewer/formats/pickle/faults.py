@@ -11,7 +11,7 @@ class TruncatedPickle(MalformedFile):
 
 def truncated(source_name: str) -> TruncatedPickle:
     return TruncatedPickle(
-        f"{source_name} breaks off before its end", advice="The file was cut short: copy or download it again"
+        f"the file ends inside {source_name}", advice="The file was cut short: copy or download it again"
     )
 
 

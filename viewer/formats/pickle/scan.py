@@ -126,7 +126,7 @@ class _Scanner:
         except IndexError as error:
             raise truncated(self.name) from error
         if end is None:
-            return Scan(len(self.data), self.globals, self._costs(len(self.data)))
+            return Scan(len(self.data), self.globals, self.suspicion or self._costs(len(self.data)))
         self._check_memory(end, end)
         self.tally.heavy_fetches += self.runs.tuples_among(self.fetched, memoize=self.memoize)
         return Scan(end, self.globals, self.suspicion or self._costs(end))
@@ -161,7 +161,7 @@ class _Scanner:
         next_check = self.start + 4 * _STAGE_NBYTES
         run = None
         for step in range(self.limits.pickle_steps):
-            if step == self.limits.careful_opcodes and self._costs(position):
+            if step == self.limits.careful_opcodes and (self.suspicion or self._costs(position)):
                 return None
             if run is not None:
                 matched = run.match(data, position)
