@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.checkpoints import many_tensors
 from benchmarks.measuring import ROOT, Figure, figure, scratch_folder, table
@@ -43,7 +43,7 @@ def cycle(path: Path, cycles: int) -> list[tuple[int, float, float]]:
 
     Runs in a process that has a screen.
     """
-    import psutil
+    import psutil  # type: ignore[import-untyped]
 
     from tools.window_driver import drive, histogram_is_shown
 
@@ -83,7 +83,7 @@ def histogram_can_come(window: MainWindow) -> bool:
 
 def idle(path: Path, environment: Mapping[str, str]) -> tuple[float, float, float]:
     """MB of the window's process with `path` open, and percent of a processor that it and the engine take at rest."""
-    import psutil
+    import psutil  # type: ignore[import-untyped]
 
     program = subprocess.Popen(
         [sys.executable, "-m", "viewer", "--fresh", "--new-window", str(path)],
@@ -104,8 +104,8 @@ def idle(path: Path, environment: Mapping[str, str]) -> tuple[float, float, floa
         program.wait()
 
 
-def _cpu_s(process: object) -> float:
-    times = process.cpu_times()  # type: ignore[attr-defined]  # a psutil.Process
+def _cpu_s(process: Any) -> float:
+    times = process.cpu_times()
     return float(times.user + times.system)
 
 
