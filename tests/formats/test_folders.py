@@ -68,7 +68,14 @@ def test_that_the_only_checkpoint_file_is_opened(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("notes")
     checkpoint = open_checkpoint(tmp_path)
     assert checkpoint.path == tmp_path / "model.pth"
-    assert checkpoint.facts["opened in the folder"] == "model.pth"
+    assert checkpoint.facts["file in the folder"] == "model.pth"
+
+
+def test_that_a_link_that_leads_back_to_itself_hides_nothing_else(tmp_path: Path) -> None:
+    save_zip(tmp_path / "model.pth", {"w": torch.ones(2)})
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "self").symlink_to(".")
+    assert open_checkpoint(tmp_path).path == tmp_path / "model.pth"
 
 
 def test_that_several_checkpoints_are_named_and_none_is_guessed(tmp_path: Path) -> None:

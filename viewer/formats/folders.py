@@ -77,7 +77,7 @@ def list_folder(folder: Path) -> Listing:
     try:
         with os.scandir(folder) as entries:
             for entry in islice(entries, _MAX_ENTRIES + 1):
-                (folders if entry.is_dir() else files).append(entry.name)
+                (folders if _is_folder(entry) else files).append(entry.name)
     except OSError as error:
         raise ViewerError(
             f"the folder cannot be read ({error.strerror or error})",
@@ -89,6 +89,13 @@ def list_folder(folder: Path) -> Listing:
             f"the folder has more than {_MAX_ENTRIES:,} entries", path=folder, advice="Open a file in it"
         )
     return Listing(folder, sorted(files), sorted(folders))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads back to itself: opened by its name, it is refused in words
 
 
 def folder_task(folder: Path, limits: Limits) -> Task[Checkpoint]:
@@ -151,7 +158,7 @@ def _plain_folder_task(listing: Listing, limits: Limits) -> Task[Checkpoint]:
     names = listing.with_suffix(*CHECKPOINT_SUFFIXES)
     if len(names) == 1:
         checkpoint = yield from open_task(listing.folder / names[0], limits)
-        checkpoint.facts.setdefault("opened in the folder", names[0])
+        checkpoint.facts.setdefault("file in the folder", names[0])
         return checkpoint
     raise _without_checkpoint(listing, names)
 
