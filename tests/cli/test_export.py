@@ -84,6 +84,15 @@ def test_that_a_dry_run_says_size_and_changes(capsys: pytest.CaptureFixture[str]
     assert said[2] == "loads with weights_only=True"
 
 
+def test_that_a_dry_run_counts_what_a_cast_would_change(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    torch.save({"w": torch.tensor([1.0, 1.001, 1e-9]), "n": torch.arange(3)}, tmp_path / "a.pt")
+    arguments = ("export", tmp_path / "a.pt", tmp_path / "b.pth", "--cast", "float16")
+    before = lines(run_main(capsys, *arguments, "--dry-run"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pt"]
+    assert before[-1] == "cast: w: float32 to float16, 2 of 3 values changed, the largest error is 2.34842e-05"
+    assert before[-1] in run_main(capsys, *arguments).err
+
+
 def test_that_casts_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     torch.save({"w": torch.tensor([1.0, 1.001, 1e-9])}, tmp_path / "a.pt")
     ran = run_main(capsys, "export", tmp_path / "a.pt", tmp_path / "b.pth", "--cast", "float16")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -15,7 +16,7 @@ import torch
 from tests.export.contents import ROOT, exported, loaded, save, sha256
 from viewer.errors import Cancelled, FileChanged, ViewerError
 from viewer.export import save as saving
-from viewer.export.files import NewFile
+from viewer.export.files import NewFile, remove_abandoned
 from viewer.export.options import ExportOptions, ExportRefused
 from viewer.export.save import export_task
 from viewer.task import Progress, run
@@ -225,6 +226,67 @@ def test_that_a_write_that_goes_wrong_on_the_disk_is_found_before_the_file_is_pu
     assert (out / "a.pth").read_bytes() == b"old"
 
 
+_KILLED = """
+import os, sys
+from pathlib import Path
+from viewer.export.save import export_task
+for _ in export_task(sys.argv[1], sys.argv[2], force=True):
+    if any(path.stat().st_size for path in Path(sys.argv[2]).parent.glob(".*.tmp")):
+        os.kill(os.getpid(), 9)
+"""
+
+
+@POSIX
+def test_that_the_next_export_removes_what_a_killed_process_left_and_nothing_else(source: Path, out: Path) -> None:
+    (out / "a.pth").write_bytes(b"old")
+    done = subprocess.run([sys.executable, "-c", _KILLED, source, out / "a.pth"], cwd=ROOT, check=False)
+    assert done.returncode == -9
+    (left,) = (path for path in out.iterdir() if path.name.endswith(".tmp"))
+    assert (out / "a.pth").read_bytes() == b"old"
+    (out / ".checkpoint-viewer-folder.tmp").mkdir()
+    (out / ".checkpoint-viewer-notes").write_text("mine")
+    (out / ".checkpoint-viewer-link.tmp").symlink_to("a.pth")
+    with NewFile(out / "b.pth", force=False, sources=[], nbytes=1) as in_use:
+        assert not left.exists()
+        remove_abandoned(out)
+        assert in_use.path.exists()
+    exported(source, out / "a.pth")
+    kept = {".checkpoint-viewer-folder.tmp", ".checkpoint-viewer-link.tmp", ".checkpoint-viewer-notes", "a.pth"}
+    assert {path.name for path in out.iterdir()} == kept
+    (out / ".checkpoint-viewer-folder.tmp").rmdir()
+    (out / ".checkpoint-viewer-link.tmp").unlink()
+
+
+def test_that_a_file_that_somebody_wrote_meanwhile_is_not_replaced_without_force(source: Path, out: Path) -> None:
+    with NewFile(out / "a.pth", force=False, sources=[], nbytes=3) as file:
+        file.write(b"new")
+        file.finish()
+        (out / "a.pth").write_bytes(b"theirs")
+        with pytest.raises(ExportRefused, match="already"):
+            file.commit()
+    assert (out / "a.pth").read_bytes() == b"theirs"
+    assert [path.name for path in out.iterdir()] == ["a.pth"]
+
+
+@POSIX
+@pytest.mark.parametrize("links", [True, False])
+def test_that_a_name_is_taken_with_and_without_hard_links(
+    out: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    if not links:
+        monkeypatch.setattr("viewer.export.files.os.link", refuse)
+    with NewFile(out / "a.pth", force=False, sources=[], nbytes=3) as file:
+        file.write(b"new")
+        file.finish()
+        file.commit()
+    assert (out / "a.pth").read_bytes() == b"new"
+    assert (out / "a.pth").stat().st_nlink == 1
+    assert [path.name for path in out.iterdir()] == ["a.pth"]
+
+
 def test_that_an_unreadable_tensor_stops_the_export_unless_it_is_dropped(tmp_path: Path, out: Path) -> None:
     path = save({"a": 1, "b": torch.ones(100)}, tmp_path / "cut.pt", legacy=True)
     os.truncate(path, path.stat().st_size - 10)
@@ -269,5 +331,23 @@ def test_that_values_that_were_damaged_before_are_said_to_be_so(tmp_path: Path) 
     data = bytearray(path.read_bytes())
     data[data.index(torch.arange(100.0).numpy().tobytes()) + 6] ^= 1
     path.write_bytes(data)
-    notes = [(finding.path, finding.text) for finding in exported(path).plan.findings if "checksum" in finding.text]
-    assert [place for place, _ in notes] == ["w"]
+    for options in (
+        {},
+        {"flavour": "safetensors"},
+        {"cast": "float16"},
+        {"cast": "float64", "flavour": "safetensors"},
+    ):
+        found = exported(path, **options).plan.findings
+        assert [finding.path for finding in found if "checksum" in finding.text] == ["w"], options
+
+
+def test_that_damage_is_said_of_tensors_that_are_packed(tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    both = torch.arange(200.0)
+    torch.save({"t": torch.arange(100.0).reshape(4, 25).t(), "head": both[:150], "tail": both[150:]}, path)
+    data = bytearray(path.read_bytes())
+    for numbers in (torch.arange(100.0), both):
+        data[data.index(numbers[60:].numpy().tobytes()) + 6] ^= 1
+    path.write_bytes(data)
+    found = exported(path).plan.findings
+    assert [finding.path for finding in found if "checksum" in finding.text] == ["t", "head", "tail"]

@@ -34,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="IN", help="the checkpoint; nothing in it is executed")
     parser.add_argument("target", metavar="OUT", help="the file to write")
     parser.add_argument("--force", action="store_true", help="replace OUT if it is there")
-    parser.add_argument("--dry-run", action="store_true", help="write nothing; print what would be written")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="write nothing; print what would be written, and what a cast would change",
+    )
     parser.add_argument("--flavour", choices=FLAVOURS, help="default: by the suffix of OUT, else pth")
     parser.add_argument(
         "--part", choices=PARTS, default="all", help="a ready choice: the model's weights, all but the optimizer, EMA"
@@ -54,8 +58,8 @@ def add_form_arguments(parser: argparse.ArgumentParser, objects: str) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from viewer.export.save import export_task, plan_task
-    from viewer.report.export_text import export_lines, plan_lines
+    from viewer.export.save import casts_task, export_task, plan_task
+    from viewer.report.export_text import cast_lines, export_lines, plan_lines
 
     by_suffix: Flavour = "safetensors" if args.target.endswith(".safetensors") else "pth"
     options = ExportOptions(
@@ -72,6 +76,9 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         plan = run_with_bar(plan_task(args.file, options), "reading")
         write_all(f"{line}\n" for line in plan_lines(plan))
+        if options.cast and not plan.obstacles:
+            casts = run_with_bar(casts_task(args.file, options), "counting")
+            write_all(f"{line}\n" for line in cast_lines(casts))
         return EXIT_TROUBLE if plan.obstacles else EXIT_DONE
     result = run_with_bar(export_task(args.file, args.target, options, force=args.force), "writing")
     for line in export_lines(result):

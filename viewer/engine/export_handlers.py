@@ -6,9 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.engine.export_requests import Explain, Export, NameContent, PlanExport, Unpack, Verify
+from viewer.engine.export_requests import (
+    CountCasts,
+    Explain,
+    Export,
+    NameContent,
+    PlanExport,
+    RemoveAbandoned,
+    Unpack,
+    Verify,
+)
 from viewer.engine.protocol import Request
-from viewer.task import Task
+from viewer.task import Progress, Task
 
 
 def plan_export(request: PlanExport, checkpoint: Checkpoint) -> Task[Any]:
@@ -22,6 +31,21 @@ def export(request: Export, checkpoint: Checkpoint) -> Task[Any]:
     from viewer.export.save import export_task
 
     return export_task(checkpoint.path, request.target, request.options, force=request.force, opened=checkpoint.files)
+
+
+def count_casts(request: CountCasts, checkpoint: Checkpoint) -> Task[Any]:
+    from viewer.export.save import casts_task, check_sources
+
+    check_sources(checkpoint.files)
+    return (yield from casts_task(checkpoint.path, request.options))
+
+
+def remove_left(request: RemoveAbandoned) -> Task[Any]:
+    from viewer.export.files import remove_abandoned
+
+    remove_abandoned(request.folder)
+    yield Progress(1, 1)
+    return None
 
 
 def name_content(request: NameContent, checkpoint: Checkpoint) -> Task[Any]:
@@ -56,6 +80,8 @@ def explain(_request: Explain, a: Checkpoint, b: Checkpoint) -> Task[Any]:
 
 EXPORT_HANDLERS: Final[Mapping[type[Request], Callable[..., Task[Any]]]] = {
     PlanExport: plan_export,
+    CountCasts: count_casts,
+    RemoveAbandoned: remove_left,
     Export: export,
     NameContent: name_content,
     Verify: verify,

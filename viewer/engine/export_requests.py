@@ -36,6 +36,30 @@ class PlanExport(_OnDocument):
 
 
 @dataclass(frozen=True, slots=True)
+class CountCasts(_OnDocument):
+    """What the cast of an export would change, without writing. Result: a list of Cast."""
+
+    options: ExportOptions
+
+    @property
+    def doing(self) -> str:
+        return "counting what a cast changes"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAbandoned(Request):
+    """Remove what exports into a folder left when their engine was lost. Result: None."""
+
+    lane: ClassVar[LaneName] = "save"
+
+    folder: Path
+
+    @property
+    def doing(self) -> str:
+        return f"removing what was left in {self.folder.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Export(_OnDocument):
     """Write the canonical form. Result: an ExportResult.
 

@@ -2,7 +2,9 @@
 
 The bytes go to a temporary file in the target's folder, are synced, checked by the caller, and then take the
 target's name in one step. Until then the old file, if there is one, is untouched; on any failure the temporary file
-is removed.
+is removed. A process that is killed can remove nothing: it leaves its temporary file, which the next file for that
+folder removes. What tells such a file from one that is being written is a lock, which ends with its process; other
+than a process number it holds across containers and machines that share the folder.
 
 A target that is a link is refused: replacing the link would leave the file behind it, and writing through it would
 change a file that somebody may hold by another name (as hubs keep their downloads).
@@ -26,7 +28,14 @@ from viewer.checkpoint.document import FileFacts
 from viewer.errors import ViewerError
 from viewer.export.options import ExportRefused
 
+if os.name == "posix":
+    import fcntl
+
 _SPARE_NBYTES: Final = 1 << 20
+_PREFIX: Final = ".checkpoint-viewer-"
+_SUFFIX: Final = ".tmp"
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EINVAL})
+"""What file systems answer that have no hard links (FAT, some network folders)."""
 
 
 class NewFile:
@@ -54,17 +63,16 @@ class NewFile:
     ) -> None:
         try:
             self.target = Path(os.path.abspath(target))  # noqa: PTH100 - as viewer.formats.source does
-            self._mode = _checked_mode(self.target, force, sources)
+            self.replaces = _checked_mode(self.target, force, sources) is not None
         except ValueError as error:
             raise ExportRefused("this cannot be the name of a file", advice="Check the path") from error
-        self.replaces = self._mode is not None
+        self._force, self._sources = force, list(sources)
+        remove_abandoned(self.target.parent)
         _demand_room(self.target, nbytes)
-        self.path = self.target.with_name(f".checkpoint-viewer-{secrets.token_hex(6)}.tmp")
         self._syncing: threading.Thread | None = None
         self._sync_error: OSError | None = None
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
-            self._fd = os.open(self.path, flags, 0o666)
+            self.path, self._fd = _new_temporary(self.target.parent)
         except OSError as error:
             raise self._failure(error) from error
 
@@ -110,13 +118,23 @@ class NewFile:
     def commit(self) -> None:
         """Take the target's name, when all is on the disk."""
         try:
-            self._close()
+            if self._syncing is not None:
+                self._syncing.join()
             if self._sync_error is not None:
                 raise self._sync_error
-            if self._mode is not None:
-                self.path.chmod(self._mode)
-            self.path.replace(self.target)
+            if os.name == "nt":  # there an open file cannot be renamed; elsewhere its lock is to hold until then
+                self._close()
+            # Somebody else may have written there meanwhile.
+            mode = _checked_mode(self.target, self._force, self._sources)
+            self.replaces = mode is not None
+            if mode is not None:
+                self.path.chmod(mode)
+                self.path.replace(self.target)
+            else:
+                _take_free_name(self.path, self.target)
             _sync_folder(self.target.parent)
+        except FileExistsError as error:
+            raise _there_already(self.target) from error
         except OSError as error:
             raise self._failure(error) from error
 
@@ -173,8 +191,71 @@ def _checked_mode(target: Path, force: bool, sources: Iterable[FileFacts]) -> in
             advice="Choose another name; the original can be replaced when the export is there",
         )
     if not force:
-        raise ExportRefused("there is a file of this name already", path=target, advice="Replace it with --force")
+        raise _there_already(target)
     return stat.S_IMODE(status.st_mode)
+
+
+def _there_already(target: Path) -> ExportRefused:
+    return ExportRefused("there is a file of this name already", path=target, advice="Replace it with --force")
+
+
+def _take_free_name(path: Path, target: Path) -> None:
+    """Rename, and never replace: raises FileExistsError where there is something by now."""
+    if os.name == "nt":
+        path.rename(target)
+        return
+    try:
+        os.link(path, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        path.replace(target)
+    else:
+        path.unlink()
+
+
+def _new_temporary(folder: Path) -> tuple[Path, int]:
+    """A new file and its descriptor, which holds the lock that says that it is being written."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    while True:
+        path = folder / f"{_PREFIX}{secrets.token_hex(6)}{_SUFFIX}"
+        fd = os.open(path, flags, 0o666)
+        if os.name != "posix":
+            return path, fd  # an open file cannot be removed there
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # another process is about to remove it, having met it before it was locked
+            os.close(fd)
+            continue
+        except OSError:  # a file system without locks; nobody can lock it to remove it
+            return path, fd
+        if os.fstat(fd).st_nlink:
+            return path, fd
+        os.close(fd)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of exports into a folder whose processes are gone."""
+    with contextlib.suppress(OSError):  # a folder that is not there, or not ours to read, is told elsewhere
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.startswith(_PREFIX)]
+        for name in names:
+            if name.endswith(_SUFFIX):
+                _remove_if_abandoned(folder / name)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    with contextlib.suppress(OSError):  # locked, and so in use; gone by now; or not ours
+        if os.name != "posix":
+            path.unlink()
+            return
+        fd = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+        finally:
+            os.close(fd)
 
 
 def _shown(link: Path) -> str:

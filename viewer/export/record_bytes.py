@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DType
 from viewer.checkpoint.tensors import StorageRef
-from viewer.export.values import Record
+from viewer.export.values import Record, packed_nbytes
 from viewer.formats.storage_bytes import StorageReader
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class RecordSource:
         By id of a record that is cast: what the cast changed, filled while it is read for the first time.
     damaged
         Records whose bytes are not those of which the source keeps the checksum.
+    keeps_sums
+        Whether the source keeps checksums at all.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, counts: bool = True) -> None:
@@ -53,6 +56,8 @@ class RecordSource:
         self._turn = 0
         self.tallies: dict[int, CastTally] = {}
         self.damaged: list[Record] = []
+        self.keeps_sums = bool(checkpoint.storages.crc)
+        self._summed: set[int] = set()
 
     def __enter__(self) -> RecordSource:
         return self
@@ -86,8 +91,33 @@ class RecordSource:
         is_whole = tensor.storage_offset == 0 and record.nbytes == tensor.storage.nbytes
         if is_whole and record.dtype.kind in _PLAIN and record.dtype == tensor.dtype:
             known = self._checkpoint.storages.crc.get(tensor.storage.number, crc)
+            self._summed.add(tensor.storage.number)
             if known != crc:
                 self.damaged.append(record)
+
+    def sum_rest(self, records: Iterable[Record]) -> Iterator[int]:
+        """Sum the storages of records whose bytes were written in another form, and compare; yields bytes read.
+
+        A storage of which less than half is written is left alone: what else lies in it says nothing of the export.
+        """
+        crcs = self._checkpoint.storages.crc
+        waiting: dict[int, tuple[StorageRef, list[Record]]] = {}
+        for record in records if self.keeps_sums else ():
+            storage = record.storage if record.tensor is None else record.tensor.storage
+            if storage is not None and storage.number in crcs and storage.number not in self._summed:
+                waiting.setdefault(storage.number, (storage, []))[1].append(record)
+        for number, (storage, users) in waiting.items():
+            if 2 * sum(map(_source_nbytes, users)) < storage.nbytes:
+                continue
+            crc = done = 0
+            while done < storage.nbytes:
+                chunk = self._buffer(min(CHUNK_NBYTES, storage.nbytes - done))
+                self._reader.read_into(storage, done, chunk)
+                crc = zlib.crc32(chunk, crc)
+                done += len(chunk)
+                yield len(chunk)
+            if crc != crcs[number]:
+                self.damaged += users
 
     def _small(self, record: Record) -> Iterator[memoryview | bytes]:
         """A small record of a usual dtype: there are tens of thousands of them."""
@@ -157,3 +187,8 @@ class RecordSource:
         buffer = self._ring[self._turn % RING]
         self._turn += 1
         return memoryview(buffer)[:nbytes]
+
+
+def _source_nbytes(record: Record) -> int:
+    dtype = record.dtype if record.tensor is None else record.tensor.dtype
+    return packed_nbytes(dtype, record.numel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Final
 
 from viewer.checkpoint.document import FileFacts
@@ -12,7 +13,7 @@ from viewer.export.comparing import first_difference_task
 from viewer.export.files import NewFile
 from viewer.export.options import Cast, ExportOptions, ExportPlan, ExportRefused, ExportResult, Finding
 from viewer.export.record_bytes import RecordSource
-from viewer.export.streams import hash_task
+from viewer.export.streams import STEP_NBYTES, hash_task
 from viewer.export.values import tensors_in
 from viewer.formats.content import content_task
 from viewer.formats.source import FileSource, changed_since
@@ -67,6 +68,7 @@ def export_task(
         with RecordSource(checkpoint) as source:
             sha256 = yield from hash_task(ready.stream(source), ready.nbytes, file.write, share=2)
             casts = _casts(ready, source)
+            yield from _each_step(source.sum_rest(ready.records), Progress(ready.nbytes, 2 * ready.nbytes))
             ready.findings += [Finding("note", record.path, _DAMAGED) for record in source.damaged[:_LISTED_DAMAGED]]
         file.finish()
         yield from _compare_task(ready, file)
@@ -75,6 +77,33 @@ def export_task(
             yield Progress(2 * ready.nbytes, 2 * ready.nbytes)
         file.commit()
         return ExportResult(file.target, ready.nbytes, sha256, ready.plan, casts, file.replaces)
+
+
+def casts_task(path: str | os.PathLike[str], options: ExportOptions) -> Task[list[Cast]]:
+    """Count what a cast would change, tensor by tensor; reads what is to be cast, and writes nothing."""
+    ready = yield from prepare_task(path, options)
+    cast = [record for record in ready.records if record.tensor is not None and record.dtype != record.tensor.dtype]
+    total = sum(record.nbytes for record in cast)
+    done = told = 0
+    yield Progress(0, total)
+    with RecordSource(ready.checkpoint) as source:
+        for record in cast:
+            for chunk in source.chunks(record):
+                done += len(chunk)
+                if done - told >= STEP_NBYTES:
+                    told = done
+                    yield Progress(done, total)
+        return _casts(ready, source)
+
+
+def _each_step(counts: Iterator[int], progress: Progress) -> Task[None]:
+    """Work off what counts bytes, with places to stop."""
+    since = 0
+    for count in counts:
+        since += count
+        if since >= STEP_NBYTES:
+            since = 0
+            yield progress
 
 
 def refuse_obstacles(ready: Prepared) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from viewer.export.options import Cast, ExportPlan, ExportResult, Finding, TensorDigest
 from viewer.report.wording import plural, printable, rounded_number, shape_text, size_text, whole_number
@@ -50,13 +50,18 @@ def plan_lines(plan: ExportPlan) -> Iterator[str]:
 def export_lines(result: ExportResult) -> Iterator[str]:
     """What is to be said about a file that was written."""
     yield from finding_lines(result.plan.findings)
-    for cast in result.casts[:_SHOWN]:
+    yield from cast_lines(result.casts)
+
+
+def cast_lines(casts: Sequence[Cast]) -> Iterator[str]:
+    """What casts did, or would do: the first tensors, and all together."""
+    for cast in casts[:_SHOWN]:
         yield cast_line(cast)
-    if len(result.casts) > _SHOWN:
-        changed = sum(cast.changed for cast in result.casts)
-        largest = max(cast.largest_error for cast in result.casts)
+    if len(casts) > _SHOWN:
+        changed = sum(cast.changed for cast in casts)
+        largest = max(cast.largest_error for cast in casts)
         yield (
-            f"cast: {plural(len(result.casts), 'tensor')} in all, {whole_number(changed)} values changed, "
+            f"cast: {plural(len(casts), 'tensor')} in all, {whole_number(changed)} values changed, "
             f"the largest error is {rounded_number(largest)}"
         )
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import shiboken6
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.checkpoints import Tensor, make_checkpoint
 from tests.gui.scripted_client import ScriptedClient
 from viewer.checkpoint.document import Checkpoint, FileFacts
-from viewer.engine.export_requests import Export, PlanExport
-from viewer.errors import BadPath, Cancelled, ViewerError
+from viewer.engine.export_requests import CountCasts, Export, PlanExport, RemoveAbandoned
+from viewer.errors import BadPath, Cancelled, EngineLost, ViewerError
 from viewer.export.options import Cast, ExportOptions, ExportPlan, ExportResult, Finding
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.export.dialog import ExportDialog
@@ -265,3 +265,46 @@ def test_that_jobs_end_with_the_document_that_the_dialog_belongs_to(
     with qtbot.waitSignal(parent.destroyed):
         parent.deleteLater()
     assert job in client.cancelled
+
+
+def test_that_what_a_cast_changes_is_counted_on_demand(
+    qtbot: QtBot, client: ScriptedClient, dialog: ExportDialog
+) -> None:
+    dialog.form.cast.setCurrentIndex(dialog.form.cast.findData("float16"))
+    options = planned(qtbot, client, dialog)
+    (count,) = [button for button in dialog.findings.findChildren(QPushButton) if "Count" in button.text()]
+    count.click()
+    (job,) = client.jobs_of(CountCasts)
+    assert client.requests[job] == CountCasts(DOCUMENT, options)
+    assert not dialog.go.isEnabled()
+    client.answer(job, [Cast("model/w", "float32", "float16", 6, 2, 0.5, 0)])
+    qtbot.waitUntil(lambda: bool(dialog.findings.tables))
+    assert dialog.findings.tables[0].texts()[-1][:4] == ("model/w", "float32", "float16", "2")
+    assert dialog.go.isEnabled()
+    assert not client.jobs_of(Export)
+
+
+def test_that_a_count_that_is_stopped_or_fails_says_so_and_the_export_can_go_on(
+    qtbot: QtBot, client: ScriptedClient, dialog: ExportDialog
+) -> None:
+    dialog.form.cast.setCurrentIndex(dialog.form.cast.findData("float16"))
+    planned(qtbot, client, dialog)
+    dialog.count_casts()
+    client.fail(client.jobs_of(CountCasts)[-1], Cancelled("cancelled"))
+    qtbot.waitUntil(lambda: dialog.notice.text() == "Cancelled. Nothing was counted.")
+    dialog.count_casts()
+    client.fail(client.jobs_of(CountCasts)[-1], ViewerError("the disk does not answer"))
+    qtbot.waitUntil(lambda: dialog.fault.text() == "the disk does not answer")
+    assert dialog.go.isEnabled()
+
+
+def test_that_what_a_lost_engine_left_beside_the_target_is_removed(
+    qtbot: QtBot, client: ScriptedClient, dialog: ExportDialog, tmp_path: Path
+) -> None:
+    job = started(qtbot, client, dialog)
+    client.fail(job, EngineLost("the engine ended"))
+    qtbot.waitUntil(lambda: "the engine ended" in dialog.fault.text())
+    (tidy,) = client.jobs_of(RemoveAbandoned)
+    assert client.requests[tidy] == RemoveAbandoned(tmp_path)
+    client.answer(tidy, None)
+    assert dialog.go.isEnabled()

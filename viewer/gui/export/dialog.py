@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMessageBox,
     QPushButton,
+    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -24,9 +25,9 @@ from PySide6.QtWidgets import (
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.meaning.results import Recognition
-from viewer.engine.export_requests import Export, PlanExport
-from viewer.errors import Cancelled, ViewerError
-from viewer.export.options import ExportPlan, ExportResult
+from viewer.engine.export_requests import CountCasts, Export, PlanExport, RemoveAbandoned
+from viewer.errors import Cancelled, EngineLost, ViewerError
+from viewer.export.options import Cast, ExportPlan, ExportResult
 from viewer.gui.details.page import WordsLabel
 from viewer.gui.dialogs import without_icons
 from viewer.gui.engine_bridge import EngineBridge
@@ -35,7 +36,7 @@ from viewer.gui.export.form import ExportForm
 from viewer.gui.export.job_dialog import JobDialog
 from viewer.gui.export.parts import ListingPage
 from viewer.gui.export.result_view import ResultView
-from viewer.gui.export.rows import finding_listings, plan_words
+from viewer.gui.export.rows import CAST_HEADS, cast_listing, cast_words, finding_listings, plan_words
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.task import Progress
@@ -86,6 +87,8 @@ class ExportDialog(JobDialog):
         self._node = node
         self._recognition: Recognition | None = None
         self._proposed = ""
+        self._folder: Path | None = None
+        self._counting = False
         self.plan: ExportPlan | None = None
         self.written_file: ExportResult | None = None
         choices = part_choices(checkpoint, None, node)
@@ -160,10 +163,49 @@ class ExportDialog(JobDialog):
         if plan.options.cast:
             self.findings.add_words(
                 f"Floating-point tensors become {plan.options.cast}. How many values change, and the largest error, "
-                "are counted while they are written, and shown then."
+                "are counted while they are written; to know before, count now."
             )
+            self.findings.add(self._count_button())
         if not plan.findings and not plan.options.cast:
             self.findings.add_words("Nothing is left out, changed or separated.")
+        self._look()
+
+    def _count_button(self) -> QPushButton:
+        button = QPushButton("Count &now", self.findings.body)
+        button.setToolTip("Read what is to be cast, and count what changes; nothing is written")
+        button.setAutoDefault(False)
+        button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        button.clicked.connect(self.count_casts)
+        return button
+
+    @Slot()
+    def count_casts(self) -> None:
+        """Have the engine count what the cast changes, without writing."""
+        if self.plan is None or self.plan.obstacles or self.is_running:
+            return
+        self._say("")
+        self._counting = True
+        self.run(CountCasts(self._document, self.plan.options), "Counting", self._take_casts, self._not_counted)
+        self._look()
+
+    def _take_casts(self, casts: list[Cast]) -> None:
+        self._counting = False
+        if self.plan is not None:
+            self.findings.clear()
+            self.findings.add_title("Cast")
+            self.findings.add_words(cast_words(casts) or "There is no floating-point tensor to cast.", "text")
+            if casts:
+                self.findings.add_listing(cast_listing(casts), CAST_HEADS)
+            for listing in finding_listings(self.plan.findings):
+                self.findings.add_listing(listing)
+        self._look()
+
+    def _not_counted(self, error: ViewerError) -> None:
+        self._counting = False
+        if isinstance(error, Cancelled):
+            self.notice.show_words("Cancelled. Nothing was counted.")
+        else:
+            self._say(str(error))
         self._look()
 
     def _no_plan(self, error: ViewerError) -> None:
@@ -221,6 +263,7 @@ class ExportDialog(JobDialog):
     def write(self, target: Path, *, force: bool) -> None:
         """Have the engine write what is chosen."""
         self._say("")
+        self._folder = target.parent
         self.run(
             Export(self._document, target, self.form.options, force), "Writing", self._take_result, self._not_written
         )
@@ -234,6 +277,9 @@ class ExportDialog(JobDialog):
         self.go.setEnabled(True)
 
     def _not_written(self, error: ViewerError) -> None:
+        if isinstance(error, EngineLost) and self._folder is not None:
+            # It could not tidy up itself.
+            self._bridge.submit(RemoveAbandoned(self._folder), owner=self, on_result=_ignore, on_failure=_ignore)
         if isinstance(error, Cancelled):
             self.notice.show_words("Cancelled. Nothing was written.")
         else:
@@ -248,7 +294,9 @@ class ExportDialog(JobDialog):
     @override
     def _progress(self, progress: Progress) -> None:
         # The bytes count twice: written, and read back to be compared.
-        if self.running.cancel.isEnabled():
+        if self._counting:
+            super()._progress(progress)
+        elif self.running.cancel.isEnabled():
             self.running.take(progress, "Verifying" if 2 * progress.done > progress.total else "Writing")
 
     def _choose_again(self) -> None:
@@ -346,3 +394,7 @@ class ExportDialog(JobDialog):
         whole.addWidget(self.running)
         whole.addWidget(buttons)
         self.resize(920, 560)
+
+
+def _ignore(_answer: object) -> None:
+    """Of what nobody waits for: the next export into that folder does the same."""
