@@ -165,3 +165,19 @@ def test_that_what_a_safetensors_file_cannot_hold_is_listed_before_writing(tmp_p
     with pytest.raises(ExportRefused, match="complex128"):
         run(export_task(path, tmp_path / "a.safetensors", ExportOptions(flavour="safetensors")))
     exported(path, tmp_path / "a.safetensors", flavour="safetensors", objects="drop")
+
+
+class Items(list):  # type: ignore[type-arg]
+    """A list with attributes, one of them named as what it holds is named."""
+
+
+def test_that_plain_forms_of_objects_are_sorted_and_hold_no_name_twice(tmp_path: Path) -> None:
+    items = Items([1, 2])
+    items.items = "mine"  # type: ignore[attr-defined]
+    content = {"items": items, "rows": np.array([(1, 2.0)], dtype=[("b", "i4"), ("a", "f8")]), "c": Config()}
+    path = save(content, tmp_path / "a.pt")
+    for options in ({}, {"sort_keys": True}):
+        once = exported(path, tmp_path / "b.pth", objects="plain", **options)
+        assert loaded(once.path)["items"] == {"items": "mine", "items_": [1, 2]}
+        assert exported(once.path, tmp_path / "c.pth", **options).sha256 == once.sha256
+    assert list(loaded(once.path)["rows"]) == ["data", "shape"]

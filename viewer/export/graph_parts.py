@@ -12,6 +12,11 @@ def bytearray_value(raw: bytes) -> CallValue:
     return CallValue(NameValue("builtins", "bytearray"), (raw.decode("latin-1"), "latin-1"))
 
 
+def with_article(name: str) -> str:
+    """A name with "a" or "an" before it."""
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
+
+
 def pairs_of(given: object) -> list[tuple[object, object]] | None:
     """The entries of what a mapping was made from; None where that is no mapping."""
     if given is None:

@@ -74,8 +74,7 @@ def plain_numpy(reader: ContentReader, normal: NormalObject, dotted: str) -> Val
         return tensor_of(found)
     state = normal.states[0] if normal.states else None
     if type(state) is tuple and len(state) == 5:
-        shape, data = reader.value(state[1]), reader.value(state[4])
-        return DictValue([("shape", shape), ("data", data)])
+        return DictValue(reader.pairs([("shape", state[1]), ("data", state[4])]))
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from viewer.export.order import pairs_in_order
 from viewer.export.values import DictValue, ListValue, Value
 from viewer.formats.pickle import PickleSession
 from viewer.formats.pickle.known import MISFITS
@@ -97,10 +98,18 @@ def _parts_of(reader: ContentReader, normal: NormalObject) -> Value:
             return items[0] if len(items) == 1 else ListValue(items)
     pairs = reader.pairs([*state, *(normal.kwargs or {}).items()])
     if normal.items:
-        pairs.append(("items", ListValue(reader.items(normal.items))))
+        pairs.append((_free_name("items", pairs), ListValue(reader.items(normal.items))))
     if normal.pairs:
-        pairs.append(("pairs", DictValue(reader.pairs(normal.pairs))))
-    return DictValue(pairs)
+        pairs.append((_free_name("pairs", pairs), DictValue(reader.pairs(normal.pairs))))
+    return DictValue(pairs_in_order(pairs) if reader.options.sort_keys else pairs)
+
+
+def _free_name(name: str, pairs: list[tuple[Value, Value]]) -> str:
+    """The name with as many underscores behind it as no attribute has."""
+    taken = {key for key, _ in pairs if isinstance(key, str)}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _state_pairs(normal: NormalObject) -> list[tuple[object, object]]:

@@ -290,7 +290,7 @@ class ContentReader:
             return self._attribute_of(item, normal)
         if is_known(module, name):
             if self.options.objects == "plain" and dotted not in WEIGHTS_ONLY:
-                self.findings.add("changed", f"a {dotted} becomes plain data")
+                self.findings.add("changed", f"{parts.with_article(dotted)} becomes plain data")
                 return self._closed(item, lambda _: plain_value(self, item, normal, dotted))
             self._needs_trust(dotted)
             return self._kept_object(item, normal)
@@ -378,7 +378,7 @@ class ContentReader:
 
     def _needs_trust(self, dotted: str) -> None:
         if dotted not in WEIGHTS_ONLY:
-            self.findings.add("needs-trust", f"a {dotted}", once=True)
+            self.findings.add("needs-trust", parts.with_article(dotted), once=True)
 
     def _other(self, item: object) -> Value:
         if isinstance(item, bytearray):
