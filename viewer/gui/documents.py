@@ -167,6 +167,7 @@ class DocumentTabs(QTabWidget):
         page.said.connect(self.said)
         page.opened.connect(self.opened)
         page.retitled.connect(self._retitle)
+        page.finished.connect(self._retitle)
         self.setCurrentIndex(self.addTab(page, ""))
         self._retitle()
         self.compared.emit(a, b)

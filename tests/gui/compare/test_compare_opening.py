@@ -158,3 +158,22 @@ def test_that_a_side_offers_open_documents_and_recent_files(
     opened(qtbot, window, files[0])
     window.recent.add(files[1])
     assert window.documents.compare_choices() == [("Open documents", files[0]), ("Recent files", files[1])]
+
+
+def test_that_the_status_line_says_how_much_was_compared(
+    qtbot: QtBot, window: MainWindow, files: tuple[Path, Path]
+) -> None:
+    (page,) = opened(qtbot, window, files[0])
+    window.documents.compare_paths(*files)
+    comparison = in_front(qtbot, window)
+    compared, container = window.status._compared, window.status._container
+    qtbot.waitUntil(compared.isVisible)
+    nbytes = comparison.comparison.structure.value_nbytes if comparison.comparison is not None else 0
+    assert nbytes == 2 * 6 * 4
+    assert compared.text().startswith("✓ compared 48 B in ")
+    assert container.text() == "torch zip"
+    window.documents.setCurrentWidget(page)
+    assert not compared.isVisible()
+    assert container.text().startswith("torch zip · ")
+    window.documents.setCurrentWidget(comparison)
+    assert compared.isVisible()

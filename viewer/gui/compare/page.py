@@ -75,11 +75,13 @@ class ComparePage(QWidget):
         self._theme = theme
         self._ignored: set[RenameRule] = set()
         self._changed = ""
+        self._ended = ""
         self.session = ComparisonSession(bridge, a, b, WHOLE_FILES, self)
         self.watch = FileWatch(self)
         self.header = SidesHeader(theme, choices, self)
         self.exporter = ReportExporter(bridge, self.session, self.header.export)
         self.sentence = QLabel(self)
+        self.note = QLabel(self)
         self.again = QPushButton("Compare again", self)
         self.stop = QPushButton("Stop", self)
         self.why = QPushButton("Why do the bytes differ?", self)
@@ -104,6 +106,13 @@ class ComparePage(QWidget):
         return self.session.comparison
 
     @property
+    def figures(self) -> tuple[int, float] | None:
+        """Bytes that were read of both files, and the seconds that it took; None while it is not complete."""
+        if self.is_running or self.comparison is None or self.comparison.overview is None:
+            return None
+        return self.comparison.structure.value_nbytes, self.session.seconds
+
+    @property
     def is_running(self) -> bool:
         return self.session.is_running
 
@@ -113,6 +122,7 @@ class ComparePage(QWidget):
         self._changed = ""
         self._ready("Opening both files …")
         self.session.start()
+        self.retitled.emit()
 
     @Slot()
     def swap(self) -> None:
@@ -239,7 +249,8 @@ class ComparePage(QWidget):
         self.stop.hide()
         self.again.show()
         self.header.export.setEnabled(self.comparison is not None and self.session.documents is not None)
-        self._show_sentence("Cancelled" if isinstance(error, Cancelled) else "Stopped")
+        self._ended = "Cancelled" if isinstance(error, Cancelled) else "Stopped"
+        self._show_sentence()
         self.details.refresh()
         if not isinstance(error, Cancelled):
             self.said.emit(Message.of(error, key=f"compare {self.title}"))
@@ -256,13 +267,14 @@ class ComparePage(QWidget):
         """Something is about to run."""
         self.pages.release()
         self.watch.stop()
+        self._ended = ""
         self.again.hide()
         self.stop.show()
         self.header.export.setEnabled(False)
         self.sentence.setText(html.escape(text))
 
-    def _show_sentence(self, ended: str = "") -> None:
-        self.sentence.setText(told_text(self.comparison, ended))
+    def _show_sentence(self) -> None:
+        self.sentence.setText(told_text(self.comparison, self._ended))
 
     def _show_bars(self) -> None:
         if (comparison := self.comparison) is not None:
@@ -308,6 +320,10 @@ class ComparePage(QWidget):
         dialog.fileSelected.connect(chosen)
         dialog.open()
 
+    @Slot()
+    def _clear_note(self) -> None:
+        self.note.clear()
+
     @Slot(object)
     def _say_info(self, text: str) -> None:
         self.said.emit(Message("info", text, key="comparison"))
@@ -332,7 +348,8 @@ class ComparePage(QWidget):
         tree.laid_out.connect(self._laid_out)
         tree.refreshed.connect(self._refreshed)
         tree.entry_changed.connect(self.details.show_entry)
-        tree.said.connect(self._say_info)
+        tree.entry_changed.connect(self._clear_note)
+        tree.said.connect(self.note.setText)
         self.details.row_wanted.connect(tree.go_to_row)
         self.bars.rule_applied.connect(self._apply_rule)
         self.bars.rule_removed.connect(self._remove_rule)
@@ -348,6 +365,7 @@ class ComparePage(QWidget):
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.again.hide()
         self.why.setProperty("role", "flat")
+        self.note.setProperty("role", "muted")
         upper = QWidget(self)
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 0, 0, 0)
@@ -355,6 +373,7 @@ class ComparePage(QWidget):
         told = QHBoxLayout()
         told.setContentsMargins(0, 0, 12, 0)
         told.addWidget(self.sentence, 1)
+        told.addWidget(self.note)
         for button in (self.again, self.stop, self.why):
             told.addWidget(button)
         column.addWidget(self.header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,11 @@ class ComparisonSession(QObject):
     """Left is `a`, right is `b`. The session has documents of its own in the engine: tabs of the same files come and
     go without touching it. Both sides may be parts of one file, which is then opened once.
 
+    Attributes
+    ----------
+    seconds
+        That reading and comparing the values took, when it was complete.
+
     Signals
     -------
     opened
@@ -67,6 +73,8 @@ class ComparisonSession(QObject):
         self.options = options
         self.comparison: Comparison | None = None
         self.is_running = False
+        self.seconds = 0.0
+        self._began = 0.0
         self._documents: list[int | None] = [None, None]
         self._checkpoints: list[Checkpoint | None] = [None, None]
         self._jobs: set[int] = set()
@@ -175,6 +183,7 @@ class ComparisonSession(QObject):
         documents = self.documents
         assert documents is not None
         self.is_running = True
+        self._began = 0.0
         # By itself first: the tree is there while torch, which the values need, is still being imported.
         job = self._bridge.submit(
             CompareStructure(*documents, self.full_options()),
@@ -207,6 +216,8 @@ class ComparisonSession(QObject):
         self.structured.emit()
 
     def _take_progress(self, comparison: Comparison, progress: Progress) -> None:
+        if not self._began:  # not before: the first comparison waits for numpy and torch
+            self._began = time.monotonic()
         if isinstance(progress.partial, ValueBatch) and comparison is self.comparison:
             comparison.add(progress.partial)
             self.compared.emit([result.row for result in progress.partial.results])
@@ -214,6 +225,7 @@ class ComparisonSession(QObject):
     def _finish(self, job: int, overview: Overview) -> None:
         self._jobs.discard(job)
         self.is_running = False
+        self.seconds = time.monotonic() - self._began if self._began else 0.0
         assert self.comparison is not None
         self.comparison.overview = overview
         self.finished.emit()
