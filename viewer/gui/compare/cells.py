@@ -10,14 +10,20 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison
+from viewer.compare.results import Status
 from viewer.gui.compare.rollups import UNKNOWN, RollUps
 from viewer.gui.compare.table import GROUP, CompareTable
 from viewer.gui.compare.verdicts import rounding_words, summed_text, verdict_text
 from viewer.gui.format import format_count, format_exact, format_number, format_percent, format_shape
-from viewer.report.wording import value_text
+from viewer.report.wording import text_values, value_text
+from viewer.tensors.results import Number
 
 _DIGITS: Final = 4
 _VALUE_LENGTH: Final = 80
+_CELL_LENGTH: Final = 28
+_WIDEST: Final = 13
+"""Characters of a figure: what does not fit is cut in its middle by the view."""
+_FLOAT_BITS: Final = 1024
 
 
 class Column(IntEnum):
@@ -55,9 +61,7 @@ def cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -> str:
     if column in (Column.LEFT, Column.RIGHT):
         if row == GROUP:
             return ""
-        left = column == Column.LEFT
-        side, nodes = (comparison.a, comparison.rows.node_a) if left else (comparison.b, comparison.rows.node_b)
-        return side_text(side, nodes[row])
+        return side_texts(comparison, row, _CELL_LENGTH)[column - Column.LEFT]
     if column == Column.VERDICT:
         return entry_verdict(table, rollups, entry)
     if rollups.is_sum(entry):
@@ -66,7 +70,7 @@ def cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -> str:
     if measures is None:
         return _distance_text(comparison, row) if column == Column.MAX_ABS else ""
     if column == Column.MAX_ABS:
-        return format_number(measures.max_abs, _DIGITS)
+        return _figure(measures.max_abs)
     if column == Column.REL_NORM:
         return "" if measures.rel_norm is None else format_number(measures.rel_norm, _DIGITS)
     return format_percent(measures.differ, measures.count) if measures.count else ""
@@ -77,7 +81,7 @@ def entry_verdict(table: CompareTable, rollups: RollUps, entry: int) -> str:
     row = table.row[entry]
     if rollups.is_sum(entry) or row == GROUP:
         alone = "" if row == GROUP else verdict_text(table.comparison, row)
-        return summed_text(rollups.worst(entry), rollups.counts(entry), alone)
+        return summed_text(rollups.worst(entry), rollups.counts(entry), alone, complete=rollups.is_complete)
     return verdict_text(table.comparison, row)
 
 
@@ -142,6 +146,17 @@ def exact_cell(table: CompareTable, rollups: RollUps, entry: int, column: int) -
     return "" if measures.rel_norm is None else format_exact(measures.rel_norm)
 
 
+def side_texts(comparison: Comparison, row: int, length: int = _VALUE_LENGTH) -> tuple[str, str]:
+    """What both sides hold; of two long texts the place where they part."""
+    a, b, rows = comparison.a, comparison.b, comparison.rows
+    node_a, node_b = rows.node_a[row], rows.node_b[row]
+    if comparison.status(row) == Status.CHANGED and a.nodes.kind[node_a] == b.nodes.kind[node_b] == Kind.SCALAR:
+        left, right = a.nodes.value[node_a], b.nodes.value[node_b]
+        if isinstance(left, str) and isinstance(right, str):
+            return text_values(left, right, length)
+    return side_text(a, node_a), side_text(b, node_b)
+
+
 def side_text(checkpoint: Checkpoint, node: int) -> str:
     """What one side holds: "f32 64×3×7×7", 0.001, "dict · 4"."""
     if node == NOTHING:
@@ -170,4 +185,12 @@ def _distance_text(comparison: Comparison, row: int) -> str:
     from viewer.compare.scalars import distance
 
     found = distance(*(side.nodes.value[node] for side, node in sides))
-    return "" if found is None else format_number(found, _DIGITS)
+    return "" if found is None else _figure(found)
+
+
+def _figure(value: Number) -> str:
+    """A number that fits its column: of a long one the first digits, as of all others."""
+    text = format_number(value, _DIGITS)
+    if len(text) > _WIDEST and isinstance(value, int) and value.bit_length() < _FLOAT_BITS:
+        return format_number(float(value), _DIGITS)
+    return text

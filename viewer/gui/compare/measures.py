@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from viewer.checkpoint.nodes import Kind
 from viewer.compare.comparison import NOTHING, Comparison
 from viewer.compare.pair_details import ElementDifference, PairDetails
 from viewer.compare.results import GLYPHS, Measures, Status
-from viewer.gui.compare.cells import side_text
+from viewer.gui.compare.cells import side_texts
 from viewer.gui.compare.rollups import UNKNOWN, RollUps
-from viewer.gui.compare.verdicts import WORDS, verdict_text
+from viewer.gui.compare.verdicts import verdict_text, word_of
 from viewer.gui.details.cell import Cell
 from viewer.gui.details.facts import Fact
 from viewer.gui.format import NO_VALUE, format_count, format_exact, format_number, format_percent
 
 SIDES = ("", "left", "right")
 LARGEST = ("index", "left", "right", "|a−b|", "ULP")
+_LONGEST_TEXT: Final = 40
 
 
 def side_rows(
     comparison: Comparison, row: int, measures: Measures | None, details: PairDetails | None = None
 ) -> list[tuple[Cell, ...]]:
     """What each side is, for a table of three columns."""
-    rows = comparison.rows
-    node_a, node_b = rows.node_a[row], rows.node_b[row]
     path_a, path_b = comparison.path_a(row), comparison.path_b(row)
     lines = [
         *([_line("path", path_a, path_b)] if path_a != path_b else []),
-        _line("is", side_text(comparison.a, node_a), side_text(comparison.b, node_b)),
+        _line("is", *side_texts(comparison, row, _LONGEST_TEXT)),
     ]
     told = {"dtype", "shape", "value", "kind", "name"}
     lines += [
@@ -113,7 +114,7 @@ def sum_facts(rollups: RollUps, entry: int) -> list[Fact]:
     """What is known of everything inside an entry."""
     counts = rollups.counts(entry)
     facts = [
-        Fact(f"{GLYPHS[status]} {WORDS[status]}", format_count(counts[status]))
+        Fact(f"{GLYPHS[status]} {word_of(status, complete=rollups.is_complete)}", format_count(counts[status]))
         for status in reversed(Status)
         if counts[status]
     ]

@@ -95,6 +95,11 @@ class RollUps:
                 self.compared[above] += measures.count
                 above = parent[above]
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all values were compared that can be."""
+        return self._table.comparison.overview is not None
+
     def counts(self, entry: int) -> tuple[int, ...]:
         """Counted rows at and below an entry, by `Status`."""
         at = self.place(entry)

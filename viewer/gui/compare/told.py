@@ -26,8 +26,9 @@ def told_text(comparison: Comparison | None, ended: str = "") -> str:
     if not ended:
         # Not the whole sentence, which walks through all rows: this comes five times a second.
         totals = comparison.totals()
-        differ = format_count(sum(totals[status] for status in DIFFERENCES))
-        return f"<b>So far {differ} differences</b>; {format_count(totals[Status.UNREAD])} not compared yet"
+        differ = sum(totals[status] for status in DIFFERENCES)
+        found = "one difference" if differ == 1 else f"{format_count(differ)} differences"
+        return f"<b>So far {found}</b>; {format_count(totals[Status.UNREAD])} not compared yet"
     wanted = [row for row, is_value in enumerate(comparison.rows.is_value) if is_value]
     done = format_count(sum(row in comparison.results for row in wanted))
     return _emphasised(f"{ended}, {done} of {format_count(len(wanted))} tensors compared: {sentence(comparison)}")

@@ -19,6 +19,7 @@ from viewer.gui.compare.shown import Shown, Wanted, shown_task, texts_task, tree
 from viewer.gui.compare.table import GROUP, WHOLE, CompareTable, build_task
 from viewer.gui.compare.verdicts import DIFFERENCES
 from viewer.gui.compare.view import CompareView
+from viewer.gui.format import format_count
 from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
@@ -244,7 +245,11 @@ class CompareTree(QWidget):
                 self.view.go_to(entry)
                 return
         where = "below" if forward else "above"
-        more = " so far: not everything has been compared" if table.comparison.totals()[Status.UNREAD] else ""
+        unread, more = table.comparison.totals()[Status.UNREAD], ""
+        if unread and table.comparison.overview is None:
+            more = " so far: not everything has been compared"
+        elif unread:
+            more = f", but {format_count(unread)} {'entries' if unread > 1 else 'entry'} cannot be compared"
         self.said.emit(f"No difference {where} the current row{more}")
 
     @Slot()

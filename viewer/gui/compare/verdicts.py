@@ -86,23 +86,30 @@ def verdict_text(comparison: Comparison, row: int) -> str:
     return f"{GLYPHS[status]} {_own_words(comparison, row, status)}"
 
 
-def summed_text(worst: Status, counts: tuple[int, ...], alone: str) -> str:
+def word_of(status: Status, *, complete: bool) -> str:
+    """The word of a verdict; what is unread when a comparison is complete cannot be read."""
+    return "cannot be compared" if complete and status == Status.UNREAD else WORDS[status]
+
+
+def summed_text(worst: Status, counts: tuple[int, ...], alone: str, *, complete: bool) -> str:
     """Glyph and words of what is inside: "≠ 12 changed · 1 only left".
 
     Parameters
     ----------
     alone
         What is said where only one row is counted; "" for the words of `worst`.
+    complete
+        Whether all values were compared that can be.
     """
     total = sum(counts)
     if total <= 1:
-        return alone or f"{GLYPHS[worst]} {WORDS[worst]}"
+        return alone or f"{GLYPHS[worst]} {word_of(worst, complete=complete)}"
     if total > counts[worst]:
-        words = _summed(counts)
+        words = _summed(counts, complete=complete)
     elif worst == Status.IDENTICAL:
         words = WORDS[worst]
     else:
-        words = f"{format_count(counts[worst])} {WORDS[worst]}"
+        words = f"{format_count(counts[worst])} {word_of(worst, complete=complete)}"
     return f"{GLYPHS[worst]} {words}"
 
 
@@ -144,12 +151,12 @@ def _is_moved(note: Note) -> bool:
     return note.a.rpartition(".")[2] == note.b.rpartition(".")[2]
 
 
-def _summed(counts: tuple[int, ...]) -> str:
+def _summed(counts: tuple[int, ...], *, complete: bool) -> str:
     """The differences among counts by status, those that a person wants to see most first."""
     found = [status for status in reversed(Status) if counts[status] and status not in SAME_NUMBERS]
     if not found:
         return f"{format_count(counts[Status.EQUAL])} {WORDS[Status.EQUAL]}"
     shown = _TOLD if len(found) <= _TOLD else 1
-    told = [f"{format_count(counts[status])} {WORDS[status]}" for status in found[:shown]]
+    told = [f"{format_count(counts[status])} {word_of(status, complete=complete)}" for status in found[:shown]]
     rest = sum(counts[status] for status in found[shown:])
     return " · ".join([*told, f"{format_count(rest)} more"] if rest else told)
