@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from viewer.engine.protocol import LaneName, Request
+from viewer.engine.protocol import DocumentRequest, LaneName, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Recognise(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewModel(Request):
+class ViewModel(DocumentRequest):
     """A state_dict or pickled module as modules within modules. Result: a ModuleTree.
 
     Attributes
@@ -42,13 +42,8 @@ class ViewModel(Request):
         True where repeated blocks are to be one row.
     """
 
-    document: int
     node: int
     folded: bool = True
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:
@@ -56,7 +51,7 @@ class ViewModel(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Request):
+class Check(DocumentRequest):
     """What a person should know before training goes on. Result: a CheckReport.
 
     Attributes
@@ -67,13 +62,8 @@ class Check(Request):
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     device: str = "cpu"
     with_values: bool = True
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:
@@ -81,18 +71,13 @@ class Check(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Brief(Request):
+class Brief(DocumentRequest):
     """A few numbers about each of many tensors. Result: a dict of TensorBrief by tensor number."""
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     tensors: tuple[int, ...]
     device: str = "cpu"
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:
@@ -100,7 +85,7 @@ class Brief(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleUpdate(Request):
+class ScaleUpdate(DocumentRequest):
     """How far Adam would move a parameter with the stored moments. Result: an UpdateScale.
 
     Attributes
@@ -113,7 +98,6 @@ class ScaleUpdate(Request):
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     exp_avg: int
     exp_avg_sq: int
     lr: float
@@ -121,10 +105,6 @@ class ScaleUpdate(Request):
     eps: float
     step: float
     device: str = "cpu"
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:

@@ -47,6 +47,23 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentRequest(Request):
+    """A request about one document.
+
+    Attributes
+    ----------
+    document
+        Its number; a request waits until it is open.
+    """
+
+    document: int
+
+    @property
+    def documents(self) -> tuple[int, ...]:
+        return (self.document,)
+
+
+@dataclass(frozen=True, slots=True)
 class OpenFile(Request):
     """Read the structure of a file or folder. Result: the Checkpoint, without blobs."""
 
@@ -69,7 +86,7 @@ class CloseDocument(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Summarise(Request):
+class Summarise(DocumentRequest):
     """Statistics and histogram of a tensor. Result: a TensorSummary.
 
     Attributes
@@ -84,15 +101,10 @@ class Summarise(Request):
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     tensor: int
     device: str = "cpu"
     bins: int = 256
     value_range: tuple[float, float] | None = None
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:

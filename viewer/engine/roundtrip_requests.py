@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from viewer.engine.protocol import LaneName, Request
+from viewer.engine.protocol import DocumentRequest, LaneName
 
 
 @dataclass(frozen=True, slots=True)
-class TryRoundTrip(Request):
+class TryRoundTrip(DocumentRequest):
     """Save and reload a part of a document in each way. Partial results: a WayResult each. Result: a RoundTrip.
 
     Attributes
@@ -24,7 +24,6 @@ class TryRoundTrip(Request):
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     node: int
     device: str = "cpu"
     ways: tuple[str, ...] = ()
@@ -32,16 +31,12 @@ class TryRoundTrip(Request):
     large: bool = False
 
     @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
-
-    @property
     def doing(self) -> str:
         return "saving and reloading"
 
 
 @dataclass(frozen=True, slots=True)
-class KeepCopy(Request):
+class KeepCopy(DocumentRequest):
     """Save what one way brings back to a file, to compare it with the original. Result: the path of the file.
 
     Attributes
@@ -52,15 +47,10 @@ class KeepCopy(Request):
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     node: int
     way: str
     folder: str
     device: str = "cpu"
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:

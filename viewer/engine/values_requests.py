@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
-from viewer.engine.protocol import LaneName, Request
+from viewer.engine.protocol import DocumentRequest, LaneName, Request
 from viewer.tensors.histogram_results import BinRule
 from viewer.tensors.slice_results import SliceAxes
 
@@ -13,17 +13,12 @@ ReduceName: TypeAlias = Literal["absmax", "max", "min", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
-class _OfTensor(Request):
+class _OfTensor(DocumentRequest):
     """A question about one tensor of a document."""
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     tensor: int
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +128,7 @@ class RuleHistogram(_OfTensor):
 
 
 @dataclass(frozen=True, slots=True)
-class SummariseMany(Request):
+class SummariseMany(DocumentRequest):
     """Statistics of several tensors and their histograms on the same edges. Result: SharedHistograms.
 
     Attributes
@@ -144,14 +139,9 @@ class SummariseMany(Request):
 
     lane: ClassVar[LaneName] = "compute"
 
-    document: int
     tensors: tuple[int, ...]
     rule: BinRule = field(default_factory=BinRule)
     device: str = "cpu"
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:
@@ -159,7 +149,7 @@ class SummariseMany(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ScanAll(Request):
+class ScanAll(DocumentRequest):
     """Numbers about every tensor. Partial results: ScanBatches, each tensor once. Result: ScanTotals.
 
     It stops while the compute lane works, so that a click on a tensor is answered as if there were no scan.
@@ -174,14 +164,9 @@ class ScanAll(Request):
 
     lane: ClassVar[LaneName] = "scan"
 
-    document: int
     device: str = "cpu"
     tensors: tuple[int, ...] | None = None
     use_cache: bool = True
-
-    @property
-    def documents(self) -> tuple[int, ...]:
-        return (self.document,)
 
     @property
     def doing(self) -> str:
