@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from tests.engine.recorder import Recorder
 from viewer.checkpoint.document import Checkpoint
 from viewer.engine.client import EngineClient
 from viewer.engine.in_process import run_request
-from viewer.engine.protocol import OpenFile, ProgressEvent, Request, Result
+from viewer.engine.protocol import OpenFile, ProgressEvent, Request, Restarted, Result, Summarise
 from viewer.engine.values_requests import (
     ClearScanCache,
     ReadKernels,
@@ -26,8 +28,11 @@ from viewer.engine.values_requests import (
 )
 from viewer.errors import Cancelled, LimitExceeded
 from viewer.tensors.histogram_results import AUTO_BINS, BinRule
+from viewer.tensors.results import TensorSummary
+from viewer.tensors.scan_all import scan_all_task
 from viewer.tensors.scan_results import ScanBatch, ScanRow, ScanTotals
 from viewer.tensors.slice_results import SliceAxes, ValueBlock, default_axes
+from viewer.tensors.summary import summarise_task
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_left")
 
@@ -60,6 +65,20 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "large.pth"
     subprocess.run([sys.executable, "-c", _SAVE_LARGE, str(path)], check=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """64 GB that are one hole: minutes to read, and nothing on the disk."""
+    path = tmp_path_factory.mktemp("endless") / "endless.safetensors"
+    nbytes = 64 << 30
+    entries = {"zeros": ([nbytes // 4], [0, nbytes]), "few": ([4], [nbytes, nbytes + 16])}
+    header = {name: {"dtype": "F32", "shape": shape, "data_offsets": at} for name, (shape, at) in entries.items()}
+    text = json.dumps(header).encode()
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + nbytes + 16)
     return path
 
 
@@ -150,6 +169,36 @@ def test_that_a_click_is_answered_while_a_scan_runs_and_a_scan_can_be_stopped(
     client.cancel(job)
     end = recorder.end_of(job)
     assert isinstance(end, Result) or isinstance(end.error, Cancelled)
+
+
+@pytest.mark.parametrize("request_type", [Summarise, RuleHistogram, SummariseMany, ScanAll])
+def test_that_a_cancel_stops_what_reads_values_at_its_next_step(
+    client: EngineClient, recorder: Recorder, endless: Path, request_type: type[Request]
+) -> None:
+    document, checkpoint = opened(client, recorder, endless)
+    zeros, few = number_of(checkpoint, "zeros"), number_of(checkpoint, "few")
+    of = {SummariseMany: [(zeros, few)], ScanAll: []}.get(request_type, [zeros])
+    job = client.submit(request_type(document, *of))
+    recorder.wait_until_running(job)
+    client.cancel(job)
+    assert isinstance(recorder.error(job), Cancelled)
+    assert isinstance(recorder.result(client.submit(Summarise(document, few))), TensorSummary)
+    # An engine that is ended and started again would answer, too: it must have stopped by itself.
+    assert not any(isinstance(event, Restarted) for event in recorder.events)
+    last = recorder.progress_of(job)[-1].progress
+    assert last.done <= last.total // 2
+
+
+def test_that_no_step_over_a_large_tensor_takes_many_bytes(endless: Path) -> None:
+    checkpoint = run_request(OpenFile(endless))
+    assert isinstance(checkpoint, Checkpoint)
+    zeros = number_of(checkpoint, "zeros")
+    for task in (summarise_task(checkpoint, zeros), scan_all_task(checkpoint, [zeros], use_cache=False)):
+        done = [step.done for step in itertools.islice(task, 40) if step.unit == "bytes"]
+        task.close()
+        assert len(done) > 20
+        # Far less than what is read and computed in a fifth of a second.
+        assert max(later - earlier for earlier, later in itertools.pairwise(done)) <= 4 << 20
 
 
 def test_that_a_scan_stands_still_while_somebody_waits_for_something_else(

@@ -12,11 +12,13 @@ from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from tests.gui.checkpoints import make_checkpoint
 from tests.gui.scripted_client import ScriptedClient
 from viewer.engine.faults import EngineFault
 from viewer.engine.protocol import Ping
 from viewer.errors import MalformedFile
 from viewer.gui.actions import ACTIONS, MENUS, TOOLBAR, make_actions
+from viewer.gui.details.elided_label import ElidedLabel
 from viewer.gui.device_box import DeviceBox
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.icons import IconSet, tinted
@@ -25,6 +27,7 @@ from viewer.gui.message_bar import MAX_MESSAGES, Message, MessageBar
 from viewer.gui.recent import MAX_RECENT, RecentFiles
 from viewer.gui.settings import SETTINGS, Settings
 from viewer.gui.sound_qt import NoWindow, check_display, check_pyside
+from viewer.gui.status import StatusLine
 from viewer.gui.theme import DARK, LIGHT, Theme, Tokens
 from viewer.resources import resource_path
 from viewer.task import Progress
@@ -288,6 +291,29 @@ def test_that_short_jobs_do_not_flicker_and_long_ones_can_be_cancelled(
     assert not cancel.isEnabled()
     client.answer(job, None)
     qtbot.waitUntil(lambda: not strip.is_shown)
+
+
+def test_that_a_long_title_gives_way_before_the_verdict_at_the_other_end(
+    qtbot: QtBot, theme: Theme, bridge: EngineBridge, client: ScriptedClient
+) -> None:
+    checkpoint = make_checkpoint({"epoch": 1})
+    line = StatusLine(bridge, theme, "cpu")
+    qtbot.addWidget(line)
+    line.show_document(checkpoint)
+    line.resize(1000, line.sizeHint().height())
+    line.show()
+    name = "a_rather_long_name_" * 9
+    job = bridge.submit(Ping(), owner=line, on_result=print, title=f"scanning {name}")
+    client.report(job, 1 << 30, 4 << 30)
+    qtbot.waitUntil(lambda: line.jobs.is_shown)
+    title = line.jobs.findChild(ElidedLabel)
+    assert isinstance(title, ElidedLabel)
+    qtbot.waitUntil(lambda: "…" in title.shown_text)
+    assert name in title.toolTip().replace("<wbr>", "")
+    assert line.verdict.geometry().right() < line.width()
+    assert line.verdict.width() >= line.verdict.sizeHint().width()
+    client.answer(job, None)
+    qtbot.waitUntil(lambda: not line.jobs.is_shown)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Final
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QToolButton, QWidget
 
+from viewer.gui.details.elided_label import ElidedLabel
 from viewer.gui.engine_bridge import EngineBridge, Job
 from viewer.gui.format import format_count
 from viewer.gui.icons import IconSet
@@ -29,7 +30,8 @@ class JobStrip(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
-        self._title = QLabel(self)
+        # It gives way first: the verdict on the file stands at the other end of the line.
+        self._title = ElidedLabel(Qt.TextElideMode.ElideMiddle, self)
         self._bar = QProgressBar(self)
         self._bar.setFixedWidth(180)
         self._bar.setTextVisible(False)
@@ -90,7 +92,7 @@ class JobStrip(QWidget):
             self._tick.start()
         others = sum(1 for other in self._bridge.jobs if other.title and not other.stale) - 1
         title = f"{job.title[:1].upper()}{job.title[1:]}"
-        self._title.setText(f"{title} (+{others} more)" if others else title)
+        self._title.set_text(f"{title} (+{others} more)" if others else title)
         progress = job.progress
         if progress is None or progress.total <= 0:
             self._bar.setRange(0, 0)

@@ -19,13 +19,16 @@ from viewer.engine.protocol import OpenFile
 from viewer.engine.values_requests import SummariseMany
 from viewer.errors import Cancelled, MalformedFile
 from viewer.gui.details.overlay import MAX_SERIES, OverlayPage
+from viewer.gui.details.overlay_plot import Curve
 from viewer.gui.details.overlay_rows import HEADS, short_names, statistics_row
 from viewer.gui.details.panel import TOGETHER, DetailsPanel
 from viewer.gui.details.series import series_pen
+from viewer.gui.details.ticks import signed_log_ticks
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.theme import Theme
 from viewer.tensors.histogram_results import SharedHistograms
 from viewer.tensors.many import MAX_TENSORS
+from viewer.tensors.signed_log import signed_log
 
 VALUES = [np.linspace(-1, 1, 50), np.linspace(0, 2, 200), np.full(8, np.nan)]
 EDGES = np.linspace(-1, 2, 7)
@@ -179,6 +182,20 @@ def test_that_log_shares_and_a_signed_logarithm_are_drawn(
     page.plot.show_curves(page.plot._edges, page.plot.curves)
     pictures.append(page.plot.grab().toImage())
     assert pictures[0] != pictures[1] != pictures[2]
+
+
+def test_that_edges_on_a_signed_logarithm_lie_where_its_scale_puts_them(page: OverlayPage) -> None:
+    plot = page.plot
+    edges = [-1e200, -1.0, 0.0, 1e-3, 5e207]
+    plot.show_curves(edges, [Curve("a", [25.0] * 4)], threshold=1e-3)
+    area = plot._area()
+    places = [plot._x(area, edge) for edge in edges]
+    wanted = [signed_log(edge, 1e-3) for edge in edges]
+    share = [(place - wanted[0]) / (wanted[-1] - wanted[0]) for place in wanted]
+    assert places == pytest.approx([area.left() + area.width() * at for at in share])
+    ticks, labels = plot._value_ticks(9)
+    assert ticks == signed_log_ticks(edges[0], edges[-1], 1e-3, 9)
+    assert "0" in labels
 
 
 def test_that_nothing_finite_and_failures_are_said_in_the_place_of_the_plot(

@@ -28,7 +28,7 @@ from viewer.gui.meaning.checks_page import ChecksPage
 from viewer.gui.meaning.lora import lora_pairs
 from viewer.gui.meaning.model_page import ModelPage
 from viewer.gui.meaning.model_words import pair_words
-from viewer.gui.meaning.module_model import ELEMENTS, NAME, ROLE, SHAPE, ModuleIndex, ModuleModel, index_task
+from viewer.gui.meaning.module_model import ELEMENTS, NAME, ROLE, SHAPE, SIZE, ModuleIndex, ModuleModel, index_task
 from viewer.gui.meaning.part_page import PartPage
 from viewer.gui.meaning.tabs import CHECKS, MODEL
 from viewer.gui.meaning.value_model import ValueModel
@@ -132,6 +132,16 @@ def test_that_tied_weights_are_told(show: Opener) -> None:
     page = show({"model": Tied().state_dict(), "epoch": 1})
     shown: ModelPage = tab(page, "model", MODEL)
     assert "embedding.weight = out.weight" in shown.tied.text()
+
+
+def test_that_a_tensor_without_elements_is_not_called_tied(show: Opener, qtbot: QtBot) -> None:
+    page = show({"model": {"fc.weight": torch.ones(2, 3), "fc.empty": torch.empty(0, 5)}, "epoch": 1})
+    shown: ModelPage = tab(page, "model", MODEL)
+    qtbot.waitUntil(lambda: shown.tree is not None)
+    tree = shown.tree
+    assert tree is not None
+    row = next(row for row in range(len(tree)) if tree.shape[row] == (0, 5))
+    assert [shown.view.model().text(row, column) for column in (ELEMENTS, SIZE)] == ["0", "0 B"]
 
 
 def test_that_lora_pairs_are_told_with_their_rank(tmp_path: Path) -> None:

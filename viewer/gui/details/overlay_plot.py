@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from viewer.gui.details.hover_tip import HoverTip
 from viewer.gui.details.scale import Scale
 from viewer.gui.details.series import series_color, series_pen
-from viewer.gui.details.ticks import value_labels, value_ticks
+from viewer.gui.details.ticks import power_labels, signed_log_ticks, value_labels, value_ticks
 from viewer.gui.format import format_number
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
@@ -23,12 +23,6 @@ _MARGIN: Final = 12
 _FILL: Final = 28
 """Opacity of the area under a curve; of the one that is stressed it is more."""
 _STRESSED_FILL: Final = 90
-
-
-def signed_log(value: float, threshold: float) -> float:
-    """As `viewer.tensors.signed_log.signed_log`, whose module needs numpy's types: straight about 0, logarithmic far
-    from it."""
-    return math.copysign(math.log1p(abs(value) / threshold), value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +188,8 @@ class OverlayPlot(QWidget):
         if self._threshold is None:
             step, ticks = value_ticks(low, high, at_most)
             return ticks, value_labels(ticks, step)
-        first = math.ceil(math.log10(self._threshold))
-        last = math.floor(math.log10(max(abs(low), abs(high), self._threshold)))
-        stride = max(1, math.ceil(2 * (last - first + 1) / at_most))
-        powers = [10.0**power for power in range(last, first - 1, -stride)]
-        ticks = [tick for tick in (*(-power for power in powers), 0.0, *reversed(powers)) if low <= tick <= high]
-        return ticks, [format_number(tick, 3) for tick in ticks]
+        ticks = signed_log_ticks(low, high, self._threshold, at_most)
+        return ticks, power_labels(ticks)
 
     def _height_ticks(self, area: QRectF, low: float, high: float) -> list[tuple[float, str]]:
         """Heights between 0 and 1, and what they stand for."""
@@ -227,10 +217,7 @@ class OverlayPlot(QWidget):
 
     def _x(self, area: QRectF, value: float) -> float:
         low, high = self._edges[0], self._edges[-1]
-        if self._threshold is None:
-            return area.left() + area.width() * Scale(low, high).to_unit(value)
-        low, high, value = (signed_log(x, self._threshold) for x in (low, high, value))
-        return area.left() + area.width() * (value - low) / (high - low)
+        return area.left() + area.width() * Scale(low, high, self._threshold).to_unit(value)
 
     def _area(self) -> QRectF:
         metrics = QFontMetrics(self._theme.mono(-1))

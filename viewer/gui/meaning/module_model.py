@@ -113,9 +113,9 @@ class ModuleModel(QAbstractItemModel):
         if column == DTYPE:
             return tree.dtypes[row]
         if column == ELEMENTS:
-            return format_count(tree.numel[row]) if tree.numel[row] or tree.shape[row] is None else _TIED
+            return _TIED if _is_elsewhere(tree, row) else format_count(tree.numel[row])
         if column == SIZE:
-            return format_bytes(tree.nbytes[row]) if tree.numel[row] or tree.shape[row] is None else NO_VALUE
+            return NO_VALUE if _is_elsewhere(tree, row) else format_bytes(tree.nbytes[row])
         role = ROLES[tree.role[row]]
         return f"{role} · rank {tree.rank[row]}" if tree.rank[row] else role
 
@@ -196,4 +196,10 @@ class ModuleModel(QAbstractItemModel):
 
 
 _TIED: Final = "tied"
-"""Stands for the elements of a tensor that are counted at another name, or that has none."""
+"""Stands for the elements of a tensor that are counted at another name."""
+
+
+def _is_elsewhere(tree: ModuleTree, row: int) -> bool:
+    """A row of a tensor that has elements, and none of them is counted here."""
+    shape = tree.shape[row]
+    return shape is not None and not tree.numel[row] and 0 not in shape
