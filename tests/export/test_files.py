@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -255,6 +256,35 @@ def test_that_the_next_export_removes_what_a_killed_process_left_and_nothing_els
     assert {path.name for path in out.iterdir()} == kept
     (out / ".checkpoint-viewer-folder.tmp").rmdir()
     (out / ".checkpoint-viewer-link.tmp").unlink()
+
+
+_ENDED = """
+import signal, sys
+from pathlib import Path
+from viewer.cli import progress
+from viewer.cli.main import main
+from viewer.task import run
+target, number = Path(sys.argv[2]), int(sys.argv[3])
+def run_and_end(task, _title):
+    def end(_progress):
+        if any(path.stat().st_size for path in target.parent.glob(".*.tmp")):
+            signal.raise_signal(number)
+    return run(task, end)
+import viewer.cli.export
+viewer.cli.export.run_with_bar = run_and_end
+sys.exit(main(["export", sys.argv[1], sys.argv[2], "--force"]))
+"""
+
+
+@POSIX
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_that_a_command_that_a_signal_ends_leaves_nothing(source: Path, out: Path, name: str, code: int) -> None:
+    (out / "a.pth").write_bytes(b"old")
+    number = str(int(getattr(signal, name)))
+    done = subprocess.run([sys.executable, "-c", _ENDED, source, out / "a.pth", number], cwd=ROOT, check=False)
+    assert done.returncode == code
+    assert [path.name for path in out.iterdir()] == ["a.pth"]
+    assert (out / "a.pth").read_bytes() == b"old"
 
 
 def test_that_a_file_that_somebody_wrote_meanwhile_is_not_replaced_without_force(source: Path, out: Path) -> None:

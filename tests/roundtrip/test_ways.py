@@ -63,6 +63,11 @@ def _answer(ask: Callable[[], object]) -> str:
         return type(error).__name__
 
 
+def _graph(x: torch.Tensor) -> tuple[bool, str]:
+    """Whether it is a leaf of the graph of autograd, and what made it where it is none."""
+    return x.is_leaf, type(x.grad_fn).__name__
+
+
 def _said(text: str) -> str:
     return text.partition(":")[0]
 
@@ -84,8 +89,9 @@ def test_that_findings_are_what_the_same_calls_by_hand_show(name: str, kind: str
     assert ("dtype" in found.changed) == (expected.dtype != x.dtype)
     assert ("requires_grad" in found.changed) == (expected.requires_grad != x.requires_grad)
     assert ("class" in found.changed) == (type(expected) is not type(x))
-    assert ("is_leaf" in found.changed) == (expected.is_leaf != x.is_leaf)
+    assert ("is_leaf" in found.changed) == (_graph(expected) != _graph(x))
     assert ("conj" in found.changed) == (expected.is_conj() != x.is_conj())
+    assert ("neg" in found.changed) == (expected.is_neg() != x.is_neg())
     if x.layout == torch.strided:
         assert ("stride" in found.changed) == (expected.stride() != x.stride())
         assert ("storage_offset" in found.changed) == (expected.storage_offset() != x.storage_offset())
@@ -100,6 +106,15 @@ def test_that_findings_are_what_the_same_calls_by_hand_show(name: str, kind: str
             for t in (x, expected)
         ]
         assert found.bits == torch.equal(*plain)
+    elif x.layout == torch.sparse_coo:
+        assert found.bits == (
+            torch.equal(x._indices(), expected._indices()) and torch.equal(x._values(), expected._values())
+        )
+        assert ("coalesced" in found.changed) == (expected.is_coalesced() != x.is_coalesced())
+    else:
+        assert found.bits == (
+            torch.equal(x.crow_indices(), expected.crow_indices()) and torch.equal(x.values(), expected.values())
+        )
     assert _said(found.torch_equal) == _answer(lambda: torch.equal(x, expected))
     assert _said(found.naive_eq) == _answer(lambda: (x == expected).all())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from viewer.cli.ending import tidy_ending
 from viewer.cli.output import EXIT_DONE, EXIT_TROUBLE, print_error, write_all
 from viewer.cli.progress import run_with_bar
 from viewer.export.options import CASTS, FLAVOURS, OBJECTS, PARTS, ExportOptions, Flavour
@@ -80,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
             casts = run_with_bar(casts_task(args.file, options), "counting")
             write_all(f"{line}\n" for line in cast_lines(casts))
         return EXIT_TROUBLE if plan.obstacles else EXIT_DONE
-    result = run_with_bar(export_task(args.file, args.target, options, force=args.force), "writing")
+    with tidy_ending():
+        result = run_with_bar(export_task(args.file, args.target, options, force=args.force), "writing")
     for line in export_lines(result):
         print_error(line)
     write_all([f"{result.sha256}  {args.target}\n"])

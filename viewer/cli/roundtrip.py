@@ -6,6 +6,7 @@ import argparse
 import warnings
 from typing import Final
 
+from viewer.cli.ending import tidy_ending
 from viewer.cli.output import EXIT_DONE, EXIT_FOUND, write_all
 from viewer.cli.progress import run_with_bar
 
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         check_bytes=True if args.bytes else False if args.no_bytes else None,
         large=args.large,
     )
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), tidy_ending():
         # That a form is old or young is known, and it is tried all the same.
         warnings.simplefilter("ignore")
         found = run_with_bar(task, "trying")
