@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -87,3 +88,16 @@ def test_that_the_fields_in_the_command_line_document_are_in_the_json(sample_pat
         assert name in document
     (leaf,) = shown(str(sample_path), "--path", "optimizer/param_groups[0]/lr")["entries"]
     assert isinstance(leaf["value"], float)
+
+
+def test_that_the_comparison_in_the_guide_is_what_the_program_prints() -> None:
+    (example,) = re.findall(
+        r"```\n\$ (checkpoint-viewer diff .*?)```", text_of("docs/comparing-checkpoints.md"), re.DOTALL
+    )
+    line, _, wanted = example.partition("\n")
+    command = [sys.executable, "-m", "viewer", *line.split()[1:]]
+    samples = ROOT / "resources" / "samples"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    result = subprocess.run(command, cwd=samples, capture_output=True, text=True, env=environment, timeout=120)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert result.stdout.replace(f"{samples}{os.sep}", "").strip() == wanted.strip()
