@@ -43,7 +43,7 @@ class Tokens:
         Verdicts: = ≈ ≠ + − ⇄ …
     ok, warning, error
         Messages.
-    plot_fill, left_fill, right_fill
+    plot_fill
         Areas under histograms.
     nan, posinf, neginf
         In maps of values: in none of the colours of the sequential or diverging map.
@@ -75,8 +75,6 @@ class Tokens:
     warning: str
     error: str
     plot_fill: str
-    left_fill: str
-    right_fill: str
     nan: str
     posinf: str
     neginf: str
@@ -113,8 +111,6 @@ LIGHT: Final = Tokens(
     warning="#A8690B",
     error="#C92A2A",
     plot_fill="#5A2563EB",
-    left_fill="#5A2563EB",
-    right_fill="#5AD9730D",
     nan="#E6007E",
     posinf="#00B35A",
     neginf="#8A5A00",
@@ -147,8 +143,6 @@ DARK: Final = Tokens(
     warning="#E0B04F",
     error="#F07878",
     plot_fill="#5A6EA8FE",
-    left_fill="#5A6EA8FE",
-    right_fill="#5AF2A65A",
     nan="#FF4FA8",
     posinf="#2EE28A",
     neginf="#C98B2B",
