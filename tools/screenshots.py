@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tools.window_driver import Condition
     from viewer.gui.details.overlay import OverlayPage
     from viewer.gui.meaning.optimizer_page import OptimizerPage
+    from viewer.gui.roundtrip.page import RoundTripPage
     from viewer.gui.window import MainWindow
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +40,8 @@ NAMES = (
     "optimizer-dark",
     "export-light",
     "export-dark",
+    "roundtrip-light",
+    "roundtrip-dark",
     "error",
 )
 
@@ -65,6 +68,8 @@ def draw(name: str) -> None:
         drive(_scan, [SAMPLES[1]], theme=theme)
     elif name.startswith("optimizer"):
         drive(_optimizer, [SAMPLES[1]], theme=theme)
+    elif name.startswith("roundtrip"):
+        drive(_roundtrip, [SAMPLES[0]], theme=theme)
     elif name.startswith("export"):
         drive(_export, [SAMPLES[0]], theme=theme)
     else:
@@ -202,6 +207,26 @@ def _export(window: MainWindow) -> Generator[Condition, None, None]:
     if not dialog.grab().save(str(FOLDER / f"{name}.png")):
         raise OSError(f"cannot write {name}")
     dialog.close()
+
+
+def _roundtrip(window: MainWindow) -> Generator[Condition, None, None]:
+    from tools.window_driver import document_is_shown
+
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    assert page.details is not None
+    details = page.details
+    page.tree.go_to_path("model/stages.2.conv.weight")
+    yield lambda: details.tab == "Distribution"
+    details.choose_tab("Round trip")
+    tab = cast("RoundTripPage", details.page("Round trip"))
+    tab.start()
+    yield lambda: tab.again.isVisible() and len(tab.model.results) > 1
+    tab.table.selectRow(1)
+    yield lambda: "address" in tab.words.text()
+    _save(window, f"roundtrip-{'dark' if _is_dark(window) else 'light'}")
 
 
 def _error(window: MainWindow) -> Generator[Condition, None, None]:

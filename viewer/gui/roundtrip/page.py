@@ -283,7 +283,7 @@ class RoundTripPage(QWidget):
         for widget in (self.bytes, self.again, self.cancel):
             top.addWidget(widget)
         actions = QHBoxLayout()
-        actions.setContentsMargins(16, 8, 16, 0)
+        actions.setContentsMargins(16, 8, 16, 4)
         actions.setSpacing(8)
         for button in (self.copy, self.look):
             actions.addWidget(button)
