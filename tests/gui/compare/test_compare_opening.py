@@ -9,6 +9,7 @@ import pytest
 import torch
 from PySide6.QtCore import QItemSelectionModel, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.compare.pages import PATIENCE_MS
@@ -177,3 +178,22 @@ def test_that_the_status_line_says_how_much_was_compared(
     assert container.text().startswith("torch zip · ")
     window.documents.setCurrentWidget(comparison)
     assert compared.isVisible()
+
+
+def test_that_two_parts_are_named_with_the_keyboard_alone(
+    qtbot: QtBot, window: MainWindow, files: tuple[Path, Path]
+) -> None:
+    window.actions_by_id["compare"].trigger()
+    dialog = window.findChild(CompareDialog)
+    assert dialog is not None
+    found: list[QWidget] = [dialog.left]
+    while (after := found[-1].nextInFocusChain()) is not dialog.left:
+        found.append(after)
+    wanted = [dialog.left, dialog.left_part, dialog.right, dialog.right_part, dialog.go]
+    assert [widget for widget in found if widget in wanted] == wanted
+    dialog.left.setEditText("~/model.pth")
+    dialog.right.setEditText("~nobody-of-that-name/model.pth")
+    left, right = dialog.sides()
+    assert left.path == Path.home() / "model.pth"
+    assert right.path.name == "model.pth"
+    dialog.reject()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +50,7 @@ class CompareDialog(QDialog):
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setVerticalSpacing(8)
+        fields: list[QWidget] = []
         for number, (words, box, part, side) in enumerate(
             (
                 ("Left", self.left, self.left_part, sides[0]),
@@ -77,12 +79,15 @@ class CompareDialog(QDialog):
             label.setProperty("role", "muted")
             grid.addWidget(label, 2 * number + 1, 0)
             grid.addWidget(part, 2 * number + 1, 1)
+            fields += [box, browse, part]
         self.hint = QLabel(_HINT, self)
         self.hint.setWordWrap(True)
         self.hint.setProperty("role", "muted")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
         self.go = buttons.addButton("Compare", QDialogButtonBox.ButtonRole.AcceptRole)
         self.go.setDefault(True)
+        for before, after in pairwise([*fields, self.go]):  # as they are read, not as they were made
+            self.setTabOrder(before, after)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         self.accepted.connect(self._tell)
@@ -96,8 +101,8 @@ class CompareDialog(QDialog):
     def sides(self) -> tuple[Side, Side]:
         """What is written."""
         return (
-            Side(Path(self.left.currentText().strip()).absolute(), self.left_part.text().strip()),
-            Side(Path(self.right.currentText().strip()).absolute(), self.right_part.text().strip()),
+            Side(_path(self.left.currentText()), self.left_part.text().strip()),
+            Side(_path(self.right.currentText()), self.right_part.text().strip()),
         )
 
     def _look(self) -> None:
@@ -116,3 +121,12 @@ class CompareDialog(QDialog):
 
     def _tell(self) -> None:
         self._compare(*self.sides())
+
+
+def _path(text: str) -> Path:
+    """What was typed; "~" is the home folder, as in a shell."""
+    path = Path(text.strip())
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:  # "~nobody"
+        return path.absolute()
