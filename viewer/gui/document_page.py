@@ -31,6 +31,7 @@ from viewer.gui.scan_troubles import ANY_TROUBLE
 from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
+from viewer.gui.view_memory import remember_columns
 from viewer.task import Progress, Task
 
 if TYPE_CHECKING:
@@ -208,6 +209,8 @@ class DocumentPage(QWidget):
 
         former = self.tree
         tree = TreePanel(self._theme, checkpoint, self._options, former, self)
+        if self._settings is not None:
+            remember_columns(tree.view.columns, self._settings, restore=former is None)
         tree.said.connect(self.said)
         tree.shown.connect(self.shown)
         if former is None:

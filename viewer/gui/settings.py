@@ -71,6 +71,9 @@ ENGINE: Final = "Computing"
 START: Final = "Start"
 GROUPS: Final = (LOOK, NUMBERS, ENGINE, START)
 
+COLUMNS: Final = ("TYPE", "SHAPE", "ELEMENTS", "SIZE", "HISTOGRAM", "NAN", "MIN", "MAX", "MEAN", "STD")
+"""Columns of the tree that show until a person chooses others, as `viewer.gui.tree.columns` names them."""
+
 SETTINGS: Final = (
     Setting(
         "view/theme", str, "system", "Colours", LOOK,
@@ -102,7 +105,7 @@ SETTINGS: Final = (
             ("auto", "Automatic: the square root of the number of elements"),
             ("numpy", "Automatic, by numpy's rule"),
             ("each", "A bar per value"),
-            *((str(number), f"{number:,}") for number in (64, 128, 256, 512, 1024)),
+            *((str(2**power), f"{2**power:,}") for power in range(4, 13)),
         ),
         hint="For tabs that are opened from now on",
     ),
@@ -129,6 +132,10 @@ SETTINGS: Final = (
         "session/reopen", bool, False, "Open the tabs of the last time again", START,
         hint="When the program is started without a file",
     ),
+    Setting("histogram/axis", str, "linear", "Axis of a histogram", choices=(("linear", ""), ("signed log", ""))),
+    Setting("histogram/cumulative", bool, False, "A histogram counts what is not above"),
+    Setting("map/view", list, [], "Colours of a map, their range, and what a pixel shows"),
+    Setting("tree/columns", list, list(COLUMNS), "Columns of the tree, those of a scan among them"),
     Setting("session/tabs", list, [], "What was open when the window closed"),
     Setting("files/recent", list, [], "Files opened lately, the last first"),
     Setting("files/recent_comparisons", list, [], "Pairs compared lately, the last first"),

@@ -144,6 +144,11 @@ class DistributionBar(QWidget):
             return BinRule(BIN_CHOICES[-1])
         return None if axis == "linear" else BinRule(self.n_bins(numel), axis)
 
+    @property
+    def bins_choice(self) -> str:
+        """What was chosen: a number, or the name of a rule."""
+        return str(self._bins.currentData())
+
     def choose_bins(self, choice: int | str) -> None:
         """Choose a number of bins, or AUTO, as the box would."""
         self._bins.setCurrentIndex(self._bins.findData(choice))

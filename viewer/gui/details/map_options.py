@@ -69,6 +69,11 @@ class MapOptions(QToolButton):
     def reduce(self) -> ReduceName:
         return cast(ReduceName, self._reduces.checkedAction().data())
 
+    @property
+    def chosen(self) -> list[str]:
+        """The names of the entries that are chosen, one of each group."""
+        return [str(group.checkedAction().data()) for group in (self._colours, self._ranges, self._reduces)]
+
     def colours(self, low: float, high: float) -> ColourName:
         """The colour map for values in this range."""
         chosen = self._colours.checkedAction().data()

@@ -32,6 +32,7 @@ from viewer.gui.details.tensor_range import TensorRange
 from viewer.gui.details.value_text import exact_lines
 from viewer.gui.details.wording import empty_sentence
 from viewer.gui.format import format_count
+from viewer.gui.view_memory import remember_map
 from viewer.tensors.slice_results import LineEnvelope, MapImage, ValueBlock, value_shape
 
 _WHOLE_AFTER_MS: Final = 150
@@ -63,6 +64,8 @@ class MapPage(QWidget):
 
         self.bar = SliceBar(choice, tools.theme, self)
         self.options = MapOptions(self)
+        if tools.settings is not None:
+            remember_map(self.options, tools.settings)
         self.kernels = QPushButton("kernels", self)
         self.kernels.setProperty("role", "chip")
         self.kernels.setCheckable(True)

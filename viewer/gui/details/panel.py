@@ -19,6 +19,7 @@ from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_count
 from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
+from viewer.gui.view_memory import remember_distribution
 from viewer.task import run
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ class DetailsPanel(QWidget):
         self.overview = pages.overview
         self.distribution = pages.distribution
         if settings is not None:
-            bins = settings.get("histogram/bins")
-            self.distribution.bar.choose_bins(int(bins) if bins.isdigit() else bins)
-            self.distribution.bar.choose_log_counts(settings.get("histogram/log_counts"))
+            remember_distribution(self.distribution.bar, settings)
         self.storage = pages.storage
         self._pages: dict[str, QWidget] = {
             OVERVIEW: self.overview,

@@ -47,7 +47,7 @@ class TreeHeader(QObject):
         super().__init__(view)
         self._view = view
         self._digit = 8
-        self._chosen: set[Column] = set(AFTER_SCAN)
+        self._chosen: set[Column] = {column for column in Column if column not in SCANNED} | set(AFTER_SCAN)
         self._scanned = False
         self._paths = False
         header = view.header()
@@ -73,7 +73,7 @@ class TreeHeader(QObject):
 
     @property
     def chosen(self) -> frozenset[Column]:
-        """The columns of a scan that the person wants to see."""
+        """The columns that the person wants to see, those of a scan also before there is one."""
         return frozenset(self._chosen)
 
     @property
@@ -138,19 +138,24 @@ class TreeHeader(QObject):
             action.toggled.connect(partial(self.choose, column))
         return menu
 
+    def choose_named(self, names: Iterable[str]) -> None:
+        """Show the columns with these names, and no others; names that no column has are passed over."""
+        known = Column.__members__
+        self._chosen = {known[name] for name in names if name in known} | {Column.NAME}
+        self._apply()
+
     def choose(self, column: Column, shown: bool) -> None:
         """Show or hide one column."""
-        if column not in SCANNED:
-            self._view.setColumnHidden(column, not shown)
-        elif shown:
+        if shown:
             self._chosen.add(column)
         else:
             self._chosen.discard(column)
         self._apply()
 
     def _apply(self) -> None:
-        for column in SCANNED:
-            self._view.setColumnHidden(column, not (self._scanned and column in self._chosen))
+        for column in Column:
+            wanted = column == Column.NAME or column in self._chosen
+            self._view.setColumnHidden(column, not wanted or (column in SCANNED and not self._scanned))
         self.fit()
         self.columns_changed.emit()
 
