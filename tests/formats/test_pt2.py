@@ -51,6 +51,23 @@ def test_that_the_weights_of_an_exported_program_are_read_in_place(saved: tuple[
         assert bytes_of(checkpoint, found.storage) == torch_bytes(expected)
 
 
+def test_that_the_weights_of_a_program_that_is_cut_short_are_shown(saved: tuple[Path, Model], tmp_path: Path) -> None:
+    path, module = saved
+    with zipfile.ZipFile(path) as archive:
+        graph = next(info for info in archive.infolist() if info.filename.endswith("models/model.json"))
+    cut = tmp_path / "cut.pt2"
+    cut.write_bytes(path.read_bytes()[: graph.header_offset + 500])
+    checkpoint = open_checkpoint(cut)
+
+    assert checkpoint.container == "exported program (.pt2)"
+    assert any("incomplete" in warning for warning in checkpoint.warnings)
+    for name, expected in module.state_dict().items():
+        found = checkpoint.tensor_of_node(checkpoint.find(f"weights/{name}"))
+        assert found is not None
+        assert found.storage is not None
+        assert bytes_of(checkpoint, found.storage) == torch_bytes(expected)
+
+
 def test_that_graph_and_sample_inputs_are_shown(saved: tuple[Path, Model]) -> None:
     checkpoint = open_checkpoint(saved[0])
     nodes = checkpoint.nodes

@@ -43,13 +43,28 @@ _DTYPES: Final = {
 
 def is_pt2(directory: ZipDirectory) -> bool:
     """True where the archive is an exported program, by the names of its records."""
-    return any(name.rpartition("/")[2] in (_FORMAT, _OLD_GRAPH) for name in directory.by_name)
+    return _top(directory) is not None
 
 
 def pt2_part_task(archive: ZipArchive, reading: Reading) -> Task[Part]:
     """Read the structure: weights, constants, sample inputs, and the graphs as text."""
-    mark = next(name for name in archive.directory.by_name if name.rpartition("/")[2] in (_FORMAT, _OLD_GRAPH))
-    return (yield from _Gathering(archive, reading, mark[: mark.rfind("/") + 1]).run_task())
+    return (yield from _Gathering(archive, reading, _top(archive.directory) or "").run_task())
+
+
+def _top(directory: ZipDirectory) -> str | None:
+    """The folder of the program, with its slash; None where there is none.
+
+    What names the format stands at the end, and so is missing where a file is cut short: then the list of the weights
+    tells.
+    """
+    listed: str | None = None
+    for name in directory.by_name:
+        folder, slash, last = name.rpartition("/")
+        if last in (_FORMAT, _OLD_GRAPH):
+            return folder + slash
+        if listed is None and last.endswith(_CONFIGS[0][1]) and f"/{folder}".endswith("/data/weights"):
+            listed = folder.removesuffix("data/weights")
+    return listed
 
 
 class _Gathering:

@@ -114,7 +114,10 @@ class ZipArchive:
         try:
             return run(self.record_task(number, max_nbytes))
         except (MalformedFile, LimitExceeded) as error:
-            self.directory.warnings.append(f"the record {name!r} cannot be read: {error.fault}")
+            named = repr(name) in error.fault
+            self.directory.warnings.append(
+                error.fault if named else f"the record {name!r} cannot be read: {error.fault}"
+            )
             return None
 
 

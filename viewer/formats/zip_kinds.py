@@ -48,8 +48,8 @@ def _without_checkpoint(archive: ZipArchive) -> NotACheckpoint | MalformedFile:
     path, names = archive.source.path, archive.directory.names
     if archive.scan is not None:
         return MalformedFile(
-            "this zip archive is incomplete, and its data.pkl, which says what it holds, is not in the part that is "
-            f"there ({archive.source.nbytes:,} bytes)",
+            "this zip archive is incomplete, and the record that says what it holds (data.pkl, mostly) is not in the "
+            f"part that is there ({archive.source.nbytes:,} bytes)",
             path=path,
             advice="Fetch the file again",
         )
