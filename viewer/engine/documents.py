@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.engine.faults import DocumentClosed
@@ -12,6 +13,9 @@ from viewer.engine.jobs import Job
 from viewer.engine.protocol import Remember
 from viewer.errors import FileChanged
 from viewer.task import Task
+
+FREEZE_FROM: Final = 10_000
+"""Nodes from which on a walk of the collector takes some 50 ms, in which no lane works."""
 
 
 @dataclass(slots=True)
@@ -71,8 +75,9 @@ class Documents:
         waiting, document.waiting, document.opened_by = document.waiting, [], None
         document.checkpoint = checkpoint
         if checkpoint is not None:
-            # Millions of entries that live until the document is closed: the collector need not walk them.
-            gc.freeze()
+            if len(checkpoint.nodes) >= FREEZE_FROM:
+                # Millions of entries that live until the document is closed: the collector need not walk them.
+                gc.freeze()
         elif document.remembered is None:
             del self._documents[number]
         # One of an earlier engine stays: the next job that needs it tries again, and the disk may be back.
@@ -83,6 +88,8 @@ class Documents:
         document = self._documents.pop(number, None)
         if document is None:
             return []
+        # What was set aside beside it, among which is garbage in cycles, is the collector's again.
+        gc.unfreeze()
         return document.waiting + ([document.opened_by] if document.opened_by is not None else [])
 
     def checkpoint(self, number: int) -> Checkpoint:
