@@ -28,9 +28,11 @@ class WayFacts:
     keeps
         The names of findings (see `PairFinding.changed`) that this way is meant to keep.
     code
-        Python that does it, from `x` to `y`.
+        Python that does it, from `x` to `y`, where `named(x)` gives all tensors with their names.
     makes_bytes
         Whether it writes something whose bytes can be compared.
+    each
+        Whether `code` is about one tensor, and is done to each.
     """
 
     name: str
@@ -40,6 +42,7 @@ class WayFacts:
     keeps: frozenset[str]
     code: str
     makes_bytes: bool = False
+    each: bool = False
 
     @property
     def lossless(self) -> bool:

@@ -65,6 +65,7 @@ CLONE: Final = WayFacts(
     "Not a leaf where x requires grad; a Parameter becomes a tensor; expanded views become dense",
     _CLONED | {"requires_grad"},
     "y = x.clone()",
+    each=True,
 )
 DETACH: Final = WayFacts(
     "detach",
@@ -73,6 +74,7 @@ DETACH: Final = WayFacts(
     "Shares memory with x, so a change of one is a change of both; requires_grad is off",
     _CLONED | {"stride", "storage_offset", "storage_nbytes", "sharing"},
     "y = x.detach()",
+    each=True,
 )
 DETACH_CLONE: Final = WayFacts(
     "detach-clone",
@@ -81,6 +83,7 @@ DETACH_CLONE: Final = WayFacts(
     "requires_grad is off; a Parameter becomes a tensor; expanded views become dense",
     _CLONED,
     "y = x.detach().clone()",
+    each=True,
 )
 
 
@@ -92,6 +95,7 @@ def to_device(device: str) -> WayFacts:
         "Nothing is copied where x is there already",
         _CLONED,
         f"y = x.to('{device}').to(x.device)",
+        each=True,
     )
 
 
@@ -102,6 +106,7 @@ NUMPY: Final = WayFacts(
     "Shares memory with x on the CPU; numpy has no bfloat16, no float8 and no conjugate bit",
     _VALUES | _TREE,
     "y = torch.from_numpy(x.detach().cpu().numpy())",
+    each=True,
 )
 NPY: Final = WayFacts(
     "npy",
@@ -111,6 +116,7 @@ NPY: Final = WayFacts(
     _VALUES | _TREE,
     "import numpy as np\nnp.save('x.npy', x.detach().cpu().numpy())\ny = torch.from_numpy(np.load('x.npy'))",
     makes_bytes=True,
+    each=True,
 )
 SAFETENSORS: Final = WayFacts(
     "safetensors",
@@ -118,8 +124,8 @@ SAFETENSORS: Final = WayFacts(
     "safetensors.torch.save_file and load_file, tensors by their path",
     "Refuses tensors that share memory and what is not contiguous; holds tensors alone",
     _VALUES,
-    "from safetensors.torch import load_file, save_file\nsave_file({'x': x}, 'x.safetensors')\n"
-    "y = load_file('x.safetensors')['x']",
+    "from safetensors.torch import load_file, save_file\nsave_file(dict(named(x)), 'x.safetensors')\n"
+    "y = load_file('x.safetensors')",
     makes_bytes=True,
 )
 _CANONICAL_CAVEATS: Final = (
@@ -141,9 +147,9 @@ CANONICAL_SAFETENSORS: Final = WayFacts(
     _CANONICAL_CAVEATS,
     _VALUES | _TREE,
     "import viewer\nfrom viewer.export.options import ExportOptions\nfrom safetensors.torch import load_file\n"
-    "torch.save({'x': x}, 'saved.pth')\n"
+    "torch.save(dict(named(x)), 'saved.pth')\n"
     "viewer.export_canonical('saved.pth', 'x.safetensors', ExportOptions(flavour='safetensors'), force=True)\n"
-    "y = load_file('x.safetensors')['x']",
+    "y = load_file('x.safetensors')",
     makes_bytes=True,
 )
 STATE_DICT: Final = WayFacts(
@@ -152,7 +158,21 @@ STATE_DICT: Final = WayFacts(
     "A new nn.Module with these names, load_state_dict, and its state_dict()",
     "For a plain state_dict only; values are copied into the module's own tensors, which are contiguous and apart",
     _VALUES,
-    "model = YourModel()\nmodel.load_state_dict(x)\ny = model.state_dict()",
+    """model = torch.nn.Module()
+for name, tensor in x.items():
+    *parents, last = name.split('.')
+    owner = model
+    for parent in parents:
+        if parent not in owner._modules:
+            owner.add_module(parent, torch.nn.Module())
+        owner = owner._modules[parent]
+    empty = torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+    if isinstance(tensor, torch.nn.Parameter) or tensor.requires_grad:
+        owner.register_parameter(last, torch.nn.Parameter(empty, requires_grad=tensor.requires_grad))
+    else:
+        owner.register_buffer(last, empty)
+model.load_state_dict(x)
+y = model.state_dict()""",
 )
 
 
@@ -163,23 +183,6 @@ def cast(dtype: str) -> WayFacts:
         f"x.to(torch.{dtype}).to(x.dtype) of every tensor of floats",
         "Values are rounded",
         frozenset({"dtype", "shape", "device"}),
-        f"y = x.to(torch.{dtype}).to(x.dtype)",
+        f"y = x.to(torch.{dtype}).to(x.dtype) if x.is_floating_point() else x",
+        each=True,
     )
-
-
-def snippet(way: WayFacts, load: str) -> str:
-    """A program that repeats a way on its own and prints what came back.
-
-    Parameters
-    ----------
-    load
-        An expression that gives the tensor, or tree, in a program that has imported torch.
-    """
-    compare = (
-        "print('same bits:', torch.equal(x.contiguous().view(-1).view(torch.uint8), "
-        "y.contiguous().view(-1).view(torch.uint8)))\n"
-        "print('x == y:', bool((x == y).all()), ' torch.equal:', torch.equal(x, y))\n"
-        "print('stride:', x.stride(), y.stride(), ' requires_grad:', x.requires_grad, y.requires_grad)\n"
-        "print('shares memory:', x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())"
-    )
-    return f"import torch\n\nx = {load}\n{way.code}\n\n{compare}\n"

@@ -100,7 +100,7 @@ def test_that_a_row_is_copied_as_a_program_that_repeats_it(
     exec(compile(QGuiApplication.clipboard().text(), "copied", "exec"), {})
     said = capsys.readouterr().out
     assert "same bits: True" in said
-    assert "x == y: False" in said
+    assert "(x == y).all(): False" in said
     assert "shares memory: False" in said
     page.copy_all()
     assert QGuiApplication.clipboard().text().startswith("Way\tFinding\t")

@@ -34,7 +34,7 @@ from viewer.gui.roundtrip.model import WayModel
 from viewer.gui.roundtrip.rows import about
 from viewer.gui.tree.expression import python_expression
 from viewer.roundtrip.results import RoundTrip, WayResult
-from viewer.roundtrip.way_facts import snippet
+from viewer.roundtrip.snippet import snippet
 from viewer.task import Progress
 
 _SAYS: Final = (
@@ -159,10 +159,11 @@ class RoundTripPage(QWidget):
         result = self._current()
         if result is not None and self._checkpoint is not None:
             path = str(self._checkpoint.path)
-            load = python_expression(
-                self._checkpoint, self._node, f"torch.load({path!r}, map_location='cpu', weights_only=True)"
-            )
-            QGuiApplication.clipboard().setText(snippet(result.way, load))
+            load, imports = f"torch.load({path!r}, map_location='cpu', weights_only=True)", ""
+            if self._checkpoint.container == "safetensors":
+                load, imports = f"load_file({path!r})", "from safetensors.torch import load_file\n"
+            expression = python_expression(self._checkpoint, self._node, load)
+            QGuiApplication.clipboard().setText(snippet(result.way, expression, imports))
 
     @Slot()
     def open_comparison(self) -> None:
