@@ -1,6 +1,6 @@
 """Does the program keep what it opened? 500 times a document is opened, a tensor of it looked at, and closed.
 
-Measured are the memory of the window's process and of the engine after the first hundred cycles and after the last,
+Measured are the memory of the window's process and of the engine after half of the cycles and after the last,
 and beside it what an open window costs: memory with a file of 40,000 tensors, and processor time while nobody does
 anything.
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from viewer.gui.window import MainWindow
 
 CYCLES = 500
-WARM = 100
+WARM = 250
 """Cycles after which everything that is imported, cached or pooled once is there."""
 
 MOST_GROWTH_MB = 10
@@ -83,7 +83,7 @@ def histogram_can_come(window: MainWindow) -> bool:
 
 def idle(path: Path, environment: Mapping[str, str]) -> tuple[float, float, float]:
     """MB of the window's process with `path` open, and percent of a processor that it and the engine take at rest."""
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     program = subprocess.Popen(
         [sys.executable, "-m", "viewer", "--fresh", "--new-window", str(path)],

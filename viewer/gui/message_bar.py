@@ -28,6 +28,7 @@ from viewer.gui.theme import Theme
 MessageKind: TypeAlias = Literal["info", "ok", "warning", "error"]
 MAX_MESSAGES: Final = 3
 """More would push the document off a small screen; the oldest goes."""
+_LEFT_TO_RIGHT: Final = "\u200e"
 _INFO_MS: Final = 8_000
 _MAX_DETAILS: Final = 20_000
 _COLORS: Final[dict[str, str]] = {"info": "accent", "ok": "ok", "warning": "warning", "error": "error"}
@@ -91,7 +92,7 @@ class MessageBar(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.hide()
 
     @property
@@ -138,11 +139,16 @@ class _Row(QWidget):
         self.message = message
         self._theme = theme
         self._icon = QLabel(self)
-        self._text = QLabel(message.text, self)
+        # The sentence runs from left to right also where it begins with a name that does not.
+        self._text = QLabel(message.text if message.text[:1].isascii() else f"{_LEFT_TO_RIGHT}{message.text}", self)
         self._text.setTextFormat(Qt.TextFormat.PlainText)  # names in the file are not markup
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(
+            True
+        )  # as the label said before: a long text takes more lines
+        self._text.setSizePolicy(policy)
         self._close = QToolButton(self)
         self._close.setProperty("role", "flat")
         self._close.setIconSize(QSize(14, 14))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from tests.gui.checkpoints import Tensor, make_checkpoint
@@ -123,7 +123,11 @@ def test_that_a_report_tells_what_kind_of_file_was_open_and_not_which(tmp_path: 
 
 @pytest.mark.parametrize(
     ("error", "report"),
-    [(EngineFault("a fault", details="Traceback"), True), (MalformedFile("broken"), False), (EngineLost("ended"), False)],
+    [
+        (EngineFault("a fault", details="Traceback"), True),
+        (MalformedFile("broken"), False),
+        (EngineLost("ended"), False),
+    ],
 )
 def test_that_a_report_is_offered_for_faults_of_the_program(error: MalformedFile, report: bool) -> None:
     assert Message.of(error).report is report
@@ -141,3 +145,20 @@ def test_that_a_watch_whose_folder_cannot_be_written_says_nothing(
     window.report_fault("ValueError", "trace")
     watch.release()
     assert said == []
+
+
+def test_that_a_long_message_takes_as_many_lines_as_it_needs(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(700, 500)
+    window.messages.say(Message("error", "short"))
+    one_line = window.messages.sizeHint().height()
+    window.messages.say(Message("error", "many words " * 40, key="long"))
+    qtbot.waitUntil(lambda: window.messages.height() > one_line + 5 * window.messages.fontMetrics().lineSpacing())
+    assert window.minimumHeight() == 420
+
+
+def test_that_a_message_that_begins_with_an_arabic_name_runs_from_left_to_right(window: MainWindow) -> None:
+    text = "نموذج.pth is open"
+    window.messages.say(Message("info", text))
+    (label,) = [each for each in window.messages.findChildren(QLabel) if each.text().endswith("is open")]
+    assert label.text() == f"\u200e{text}"
+    assert window.messages.messages[0].text == text

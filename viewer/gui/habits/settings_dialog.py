@@ -140,6 +140,7 @@ class SettingsDialog(QDialog):
             row += 2
         if group == ENGINE:
             line = QHBoxLayout()
+            line.setSpacing(12)
             line.addWidget(self.cache)
             line.addWidget(self.clear)
             line.addStretch(1)
