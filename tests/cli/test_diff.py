@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,7 @@ def test_that_the_exit_code_is_the_verdict(
         (["--rtol", "-1"], "is not a number"),
         (["--rtol", "1", "--preset"], "exclude each other"),
         (["--structure", "--top", "3"], "--structure reads none"),
+        (["--html", "."], "it is a folder"),
     ],
 )
 def test_that_trouble_is_one_line_and_code_2(
@@ -192,3 +194,18 @@ def test_that_two_empty_files_are_the_same(tmp_path: Path, capsys: pytest.Captur
         torch.save({}, tmp_path / name)
     assert main(["diff", str(tmp_path / "a.pt"), str(tmp_path / "b.pt")]) == 0
     assert "the only entry is the same" in capsys.readouterr().out
+
+
+def test_that_a_report_does_not_take_the_place_of_a_device(
+    files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = tmp_path / "device"
+    os.mkfifo(device)
+    assert main(["diff", files["base"], files["changed"], "--html", str(device)]) == 2
+    assert "it is not an ordinary file" in capsys.readouterr().err
+    assert device.is_fifo()
+
+
+def test_that_one_form_is_printed(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", files["base"], files["changed"], "--json", "--csv"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -40,8 +40,9 @@ Examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="the left checkpoint; nothing in it is executed")
     parser.add_argument("b", metavar="B", help="the right checkpoint")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--csv", action="store_true", help="print a table of comma-separated values")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--csv", action="store_true", help="print a table of comma-separated values")
     parser.add_argument("--all", action="store_true", help="list what is the same, too (JSON and CSV always do)")
     parser.add_argument(
         "--structure", action="store_true", help="compare names, dtypes and shapes, and read no values"
@@ -63,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
     from viewer.formats.opening import open_task
 
     options = _options(args)
+    if args.top and args.structure:
+        raise ViewerError("--top needs values, and --structure reads none")
     a = run_with_bar(open_task(args.a), "reading")
     b = a if args.b == args.a else run_with_bar(open_task(args.b), "reading")
     comparison = run_with_bar(run_compare(a, b, options), "comparing")
-    if args.top and args.structure:
-        raise ViewerError("--top needs values, and --structure reads none")
     top = _top(comparison, args.top) if args.top else None
     if args.html is not None:
         _write_html(comparison, args.html)

@@ -22,6 +22,10 @@ def write_text_file(path: Path, pieces: Iterable[str]) -> None:
     target = path.resolve()
     temporary: str | None = None
     try:
+        if target.exists() and not target.is_file():
+            # Replacing /dev/null by a report would be believed too late.
+            what = "is a folder" if target.is_dir() else "is not an ordinary file"
+            raise ViewerError(f"cannot be written (it {what})", path=path, advice="Choose another name")
         descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.writelines(pieces)
