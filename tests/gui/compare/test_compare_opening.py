@@ -197,3 +197,15 @@ def test_that_two_parts_are_named_with_the_keyboard_alone(
     assert left.path == Path.home() / "model.pth"
     assert right.path.name == "model.pth"
     dialog.reject()
+
+
+def test_that_the_keys_go_to_the_rows_of_a_comparison_and_find_to_its_filter(
+    qtbot: QtBot, window: MainWindow, files: tuple[Path, Path]
+) -> None:
+    window.activateWindow()
+    window.documents.compare_paths(*files)
+    page = in_front(qtbot, window)
+    qtbot.waitUntil(page.tree.view.hasFocus)
+    page.header.swap.setFocus()
+    qtbot.keyClick(page.header.swap, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(page.tree.filters.text.hasFocus)

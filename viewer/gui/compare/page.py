@@ -76,6 +76,7 @@ class ComparePage(QWidget):
         self._ignored: set[RenameRule] = set()
         self._changed = ""
         self._ended = ""
+        self._was_laid_out = False
         self.session = ComparisonSession(bridge, a, b, WHOLE_FILES, self)
         self.watch = FileWatch(self)
         self.header = SidesHeader(theme, choices, self)
@@ -187,7 +188,7 @@ class ComparePage(QWidget):
         if (documents := self.session.documents) is not None:
             self.pages.explain(*documents)
         else:
-            self._say_info("Both files have to be open first")
+            self.said.emit(Message("info", "Both files have to be open first", key="comparison"))
 
     def close_document(self) -> None:
         """Forget everything in the engine; the page is about to go."""
@@ -216,6 +217,9 @@ class ComparePage(QWidget):
         if documents is None or table is None or rollups is None:
             return
         self.details.set_table(table, rollups, documents, self.session.options.tolerance)
+        if not self._was_laid_out:
+            self._was_laid_out = True
+            self.tree.view.setFocus()  # once: later the keys may be wanted elsewhere
         self.details.show_entry(self.tree.view.current_entry)
         self._show_end()
 
@@ -323,10 +327,6 @@ class ComparePage(QWidget):
     @Slot()
     def _clear_note(self) -> None:
         self.note.clear()
-
-    @Slot(object)
-    def _say_info(self, text: str) -> None:
-        self.said.emit(Message("info", text, key="comparison"))
 
     # Putting together
 

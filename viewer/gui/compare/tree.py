@@ -75,12 +75,14 @@ class CompareTree(QWidget):
         self._runner = SliceRunner(self)
         self._refresh = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh.timeout.connect(self.refresh)
-        for keys, on_keys in (
-            (QKeySequence(QKeySequence.StandardKey.Find), self.filters.focus_text),
-            (QKeySequence(Qt.Key.Key_Escape), self.filters.clear),
+        context = Qt.ShortcutContext
+        for keys, on_keys, where in (
+            # From wherever the keys go, as long as this tree is on screen.
+            (QKeySequence(QKeySequence.StandardKey.Find), self.filters.focus_text, context.WindowShortcut),
+            (QKeySequence(Qt.Key.Key_Escape), self.filters.clear, context.WidgetWithChildrenShortcut),
         ):
             shortcut = QShortcut(keys, self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.setContext(where)
             shortcut.activated.connect(on_keys)
         self.filters.changed.connect(self._reshape)
         self.filters.entered.connect(self._enter)
