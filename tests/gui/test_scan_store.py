@@ -106,6 +106,7 @@ def test_that_forgetting_drops_all_and_silences_what_still_comes(
     [
         (np.array([1.0, np.nan, 3.0]), Trouble.NAN, "1 of 3 elements NaN"),
         (np.full(3, np.nan), Trouble.NAN, "all 3 elements are NaN"),
+        (np.full(1, np.nan), Trouble.NAN, "its only element is NaN"),
         (np.array([np.inf, -np.inf, 1.0]), Trouble.INF, "1 +inf, 1 −inf"),
         (np.zeros(5), Trouble.ZERO, "all 5 elements are 0"),
         (np.full(5, 0.5), Trouble.CONSTANT, "all 5 elements are 0.5"),
@@ -128,3 +129,7 @@ def test_that_values_that_cannot_be_read_are_told_and_the_worst_kind_comes_first
     assert trouble_words(row) == "the record is short"
     assert worst(Trouble.CONSTANT | Trouble.INF) == Trouble.INF
     assert all(kind & ANY_TROUBLE for kind in Trouble)
+
+
+def test_that_a_sound_tensor_that_is_kept_in_parts_is_no_trouble() -> None:
+    assert troubles_of(ScanRow(0, problem="its values are in the rows below it", has_values=False)) == NO_TROUBLE

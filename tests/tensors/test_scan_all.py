@@ -18,6 +18,7 @@ from tests.tensors.test_every_dtype import FLOAT8, FLOATS, INTS, STRIDES, sample
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import NO_STORAGE
 from viewer.errors import FileChanged
+from viewer.formats.opening import open_task
 from viewer.task import Progress, run
 from viewer.tensors import constant_rows, scan_cache, scan_row
 from viewer.tensors.results import TensorSummary
@@ -419,3 +420,21 @@ def no_temporary_file_left(folder: Path) -> Iterator[None]:
     yield
     if folder.is_dir():
         assert [path.name for path in folder.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_that_a_sparse_tensor_is_told_from_one_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.pth"
+    torch.save({"sparse": torch.eye(3).to_sparse(), "meta": torch.empty(2, device="meta")}, path)
+    checkpoint = run(open_task(path))
+    rows = {row.number: row for row in scanned(checkpoint)[0]}
+    found = {name: rows[number_at(checkpoint, name)] for name in ("sparse", "sparse/values", "meta")}
+    assert [row.has_values for row in found.values()] == [False, True, True]
+    assert "rows below" in str(found["sparse"].problem)
+    assert (found["sparse/values"].count, found["sparse/values"].problem) == (3, None)
+    assert "no data" in str(found["meta"].problem)
+
+
+def number_at(checkpoint: Checkpoint, path: str) -> int:
+    number = checkpoint.nodes.value[checkpoint.find(path)]
+    assert isinstance(number, int)
+    return number

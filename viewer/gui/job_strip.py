@@ -33,7 +33,7 @@ class JobStrip(QWidget):
         # It gives way first: the verdict on the file stands at the other end of the line.
         self._title = ElidedLabel(Qt.TextElideMode.ElideMiddle, self)
         self._bar = QProgressBar(self)
-        self._bar.setFixedWidth(180)
+        self._bar.setFixedWidth(120)
         self._bar.setTextVisible(False)
         self._amount = QLabel(self)
         self._cancel = QToolButton(self)

@@ -51,7 +51,7 @@ def troubles_of(row: ScanRow) -> Trouble:
         found |= Trouble.NAN
     if row.posinf or row.neginf:
         found |= Trouble.INF
-    if row.problem is not None:
+    if row.problem is not None and row.has_values:
         found |= Trouble.UNREADABLE
     if row.count > 1:
         if row.all_zero:
@@ -73,7 +73,7 @@ def trouble_words(row: ScanRow) -> str:
     parts = []
     if row.nan:
         parts.append(
-            f"all {format_count(row.count)} elements are NaN"
+            f"{_all_elements(row.count)} NaN"
             if row.nan == row.count
             else f"{format_count(row.nan)} of {format_count(row.count)} elements NaN"
         )
@@ -85,9 +85,13 @@ def trouble_words(row: ScanRow) -> str:
         parts.append(row.problem)
     found = troubles_of(row)
     if found & Trouble.ZERO:
-        parts.append(f"all {format_count(row.count)} elements are 0")
+        parts.append(f"{_all_elements(row.count)} 0")
     if found & Trouble.CONSTANT and row.min is not None:
-        parts.append(f"all {format_count(row.count)} elements are {format_number(row.min)}")
+        parts.append(f"{_all_elements(row.count)} {format_number(row.min)}")
     if found & Trouble.CONSTANT_ROWS and row.constant_rows is not None:
         parts.append(f"{format_count(row.constant_rows)} of {format_count(row.rows)} rows constant")
     return ", ".join(parts)
+
+
+def _all_elements(count: int) -> str:
+    return "its only element is" if count == 1 else f"all {format_count(count)} elements are"

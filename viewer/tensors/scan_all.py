@@ -135,7 +135,8 @@ class _Scan:
         except (DeviceProblem, FileChanged):
             raise
         except ViewerError as error:
-            return ScanRow(tensor.number, problem=error.fault)
+            is_in_parts = tensor.problem is None and tensor.storage is None and tensor.device != "meta"
+            return ScanRow(tensor.number, problem=error.fault, has_values=not is_in_parts)
         finally:
             steps.close()
 

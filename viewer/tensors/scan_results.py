@@ -40,6 +40,9 @@ class ScanRow:
         Of `MINI_BINS` equal bins from `min` to `max`; empty where no element is finite.
     problem
         Why the values cannot be read, or are none; None where they were read.
+    has_values
+        False for a sound tensor whose values are those of the rows below it (sparse, nested, a wrapper); `problem`
+        says so.
     """
 
     number: int
@@ -60,6 +63,7 @@ class ScanRow:
     rows: int = 0
     counts: tuple[int, ...] = ()
     problem: str | None = None
+    has_values: bool = True
 
 
 @dataclass(frozen=True, slots=True)

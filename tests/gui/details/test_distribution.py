@@ -173,6 +173,8 @@ def test_that_non_finite_counts_stand_beside_the_plot(
     ("fill", "sentence"),
     [
         ([np.nan] * 64, "All 64 elements are NaN"),
+        ([np.nan], "The only element is NaN"),
+        ([-np.inf], "The only element is −inf"),
         ([np.nan] * 60 + [np.inf] * 4, "None of the 64 elements is finite: 60 NaN, 4 +inf"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.gui.details.handmade import CheckpointBuilder, training_checkpoint
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import NO_STORAGE
+from viewer.errors import MalformedFile
 from viewer.gui.details.facts import (
     Fact,
     file_facts,
@@ -23,6 +25,7 @@ from viewer.gui.details.facts import (
     view_facts,
 )
 from viewer.gui.details.subtree import SubtreeFacts, levels_below, names_task, sharing_task, subtree_task
+from viewer.gui.details.wording import unread_words
 from viewer.task import run
 
 
@@ -173,3 +176,16 @@ def test_that_the_file_is_described() -> None:
     assert facts["size on disk"].shown == "44.7 MB"
     assert facts["size on disk"].exact == "46,871,347 bytes"
     assert facts["format version"].shown == "3"
+
+
+def test_that_where_the_values_are_is_no_fault_and_nothing_to_try_again() -> None:
+    make = CheckpointBuilder(Path("/x/a.pth"))
+    checkpoint = make.build({"fine": make.tensor_leaf("float32", (4,))})
+    tensor = checkpoint.tensor_of_node(1)
+    assert tensor is not None
+    error = MalformedFile("a sparse_coo tensor: its values are in the rows below it", path="/x/a.pth")
+    assert unread_words(tensor, error) == (f"✕ {error}", "Try again")
+    sparse = replace(tensor, storage=None)
+    words = "A sparse_coo tensor: its values are in the rows below it."
+    assert unread_words(sparse, error) == (words, "")
+    assert unread_words(replace(sparse, problem="no such dtype"), error) == (f"✕ {error}", "")

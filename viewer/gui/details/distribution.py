@@ -23,7 +23,7 @@ from viewer.gui.details.range_row import RangeRow
 from viewer.gui.details.refine import Question
 from viewer.gui.details.scan_line import ScanLine
 from viewer.gui.details.summaries import SummaryKey, SummaryStore
-from viewer.gui.details.wording import empty_sentence, left_out
+from viewer.gui.details.wording import empty_sentence, left_out, unread_words
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.task import Progress
@@ -240,7 +240,7 @@ class DistributionPage(QWidget):
         if isinstance(error, Cancelled):
             self._give_up("Stopped before all elements were read.", "Compute")
         else:
-            self._give_up(f"✕ {error}", "Try again")
+            self._give_up(*unread_words(self._tensor, error))
 
     def _give_up(self, text: str, action: str = "") -> None:
         self.pane.say(text, action)

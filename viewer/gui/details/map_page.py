@@ -30,7 +30,7 @@ from viewer.gui.details.slice_choice import SliceChoice
 from viewer.gui.details.tabs import TabTools
 from viewer.gui.details.tensor_range import TensorRange
 from viewer.gui.details.value_text import exact_lines
-from viewer.gui.details.wording import empty_sentence
+from viewer.gui.details.wording import empty_sentence, unread_words
 from viewer.gui.format import format_count
 from viewer.gui.view_memory import remember_map
 from viewer.tensors.slice_results import LineEnvelope, MapImage, ValueBlock, value_shape
@@ -340,8 +340,7 @@ class MapPage(QWidget):
 
     def _fail(self, error: ViewerError) -> None:
         if not isinstance(error, Cancelled):
-            has_values = self._tensor is not None and self._tensor.storage is not None
-            self._say(f"✕ {error}", "Try again" if has_values else "")
+            self._say(*unread_words(self._tensor, error))
 
     def _say(self, text: str, action: str = "") -> None:
         self.about.set_text("")

@@ -29,7 +29,7 @@ from viewer.gui.details.value_options import ValueOptions
 from viewer.gui.details.value_shade import Shade
 from viewer.gui.details.value_text import NumberStyle, exact_lines
 from viewer.gui.details.window_strip import WindowStrip
-from viewer.gui.details.wording import empty_sentence
+from viewer.gui.details.wording import empty_sentence, unread_words
 from viewer.gui.format import format_count
 from viewer.report.values_text import numpy_expression, torch_expression, values_tsv
 from viewer.tensors.slice_results import ValueBlock, value_shape
@@ -236,8 +236,7 @@ class ValuesPage(QWidget):
 
     def _fail(self, error: ViewerError) -> None:
         self._shown = None
-        has_values = self._tensor is not None and self._tensor.storage is not None
-        self._say(f"✕ {error}", "Try again" if has_values else "")
+        self._say(*unread_words(self._tensor, error))
 
     def _say(self, text: str, action: str = "") -> None:
         self.blocks.turn_to(-1, -1, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from viewer.checkpoint.tensors import TensorRef
+from viewer.errors import ViewerError
 from viewer.gui.details.bins import Bins
 from viewer.gui.format import format_count, format_number, format_shape
 from viewer.tensors.results import Histogram, Statistics
@@ -13,6 +15,9 @@ def empty_sentence(shape: tuple[int, ...]) -> str:
 
 def nothing_finite(statistics: Statistics) -> str:
     """Why there is no histogram although there are elements."""
+    if statistics.count == 1:
+        kind = "NaN" if statistics.nan else "+inf" if statistics.posinf else "−inf"
+        return f"The only element is {kind}: there is no finite value to draw."
     if statistics.nan == statistics.count:
         return f"All {format_count(statistics.count)} elements are NaN: there is no finite value to draw."
     return f"None of the {format_count(statistics.count)} elements is finite: {_kinds(statistics)}."
@@ -42,6 +47,16 @@ def info_words(bins: Bins, visible: tuple[float, float] | None) -> str:
         low, high = (bins.write(end) for end in visible)
         shown = f"{low} … {high}"
     return f"{count} · width {format_number(bins.bin_width, 3)} · {shown}"
+
+
+def unread_words(tensor: TensorRef | None, error: ViewerError) -> tuple[str, str]:
+    """What stands in the place of values that did not come, and what the button below it says; "" for no button."""
+    if tensor is not None and tensor.storage is not None:
+        return f"✕ {error}", "Try again"
+    if tensor is None or tensor.problem is not None:
+        return f"✕ {error}", ""
+    # Nothing is wrong: the values are in other rows, or none are stored.
+    return f"{error.fault[:1].upper()}{error.fault[1:]}.", ""
 
 
 def _kinds(statistics: Statistics) -> str:
