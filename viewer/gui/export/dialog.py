@@ -36,7 +36,7 @@ from viewer.gui.export.form import ExportForm
 from viewer.gui.export.job_dialog import JobDialog
 from viewer.gui.export.parts import ListingPage
 from viewer.gui.export.result_view import ResultView
-from viewer.gui.export.rows import CAST_HEADS, cast_listing, cast_words, finding_listings, plan_words
+from viewer.gui.export.rows import CAST_HEADS, CAST_OPTIONAL, cast_listing, cast_words, finding_listings, plan_words
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.task import Progress
@@ -195,7 +195,7 @@ class ExportDialog(JobDialog):
             self.findings.add_title("Cast")
             self.findings.add_words(cast_words(casts) or "There is no floating-point tensor to cast.", "text")
             if casts:
-                self.findings.add_listing(cast_listing(casts), CAST_HEADS)
+                self.findings.add_listing(cast_listing(casts), CAST_HEADS, CAST_OPTIONAL)
             for listing in finding_listings(self.plan.findings):
                 self.findings.add_listing(listing)
         self._look()

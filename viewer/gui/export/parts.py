@@ -167,15 +167,15 @@ class ListingPage(Page):
         """Add the head of a section."""
         self.add(SectionLabel(text, self.body))
 
-    def add_listing(self, listing: Listing, heads: tuple[str, ...] = ()) -> None:
-        """Add what was found of one kind, with its head."""
+    def add_listing(self, listing: Listing, heads: tuple[str, ...] = (), optional: tuple[int, ...] = ()) -> None:
+        """Add what was found of one kind, with its head; columns in `optional` go where there is no room."""
         self.add_title(listing.title)
         if listing.sentences:
             self.add_words("\n".join(listing.sentences), "text")
         if not listing.rows:
             return
         table = JumpTable(self._theme, listing.title, self.body)
-        table.show_jumps(listing.rows, heads)
+        table.show_jumps(listing.rows, heads, optional=optional)
         table.node_requested.connect(partial(self._go, listing.paths))
         self.add(table)
 

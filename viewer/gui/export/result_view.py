@@ -9,7 +9,7 @@ from viewer.export.options import ExportResult
 from viewer.gui.details.elided_label import ElidedLabel
 from viewer.gui.details.page import TEXT_INSET
 from viewer.gui.export.parts import HashLine, ListingPage
-from viewer.gui.export.rows import CAST_HEADS, cast_listing, cast_words, finding_listings
+from viewer.gui.export.rows import CAST_HEADS, CAST_OPTIONAL, cast_listing, cast_words, finding_listings
 from viewer.gui.format import format_bytes, format_bytes_exact
 from viewer.gui.theme import Theme
 
@@ -69,7 +69,7 @@ class ResultView(QWidget):
         if words := cast_words(result.casts):
             self.found.add_title("Cast")
             self.found.add_words(words, "text")
-            self.found.add_listing(cast_listing(result.casts), CAST_HEADS)
+            self.found.add_listing(cast_listing(result.casts), CAST_HEADS, CAST_OPTIONAL)
         for listing in listings:
             self.found.add_listing(listing)
         if not listings and not result.casts:

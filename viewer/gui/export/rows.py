@@ -31,6 +31,7 @@ FINDING_WORDS: Final[dict[FindingKind, str]] = {
     "note": "Notes",
 }
 CAST_HEADS: Final = ("tensor", "from", "to", "changed", "of", "largest error", "became infinite")
+CAST_OPTIONAL: Final = (1, 2)
 FINITE_HEADS: Final = ("tensor", "NaN", "infinite")
 REASON_HEADS: Final = ("reason", "where", "bytes of left", "bytes of right", "first at")
 _MOST: Final = 500
