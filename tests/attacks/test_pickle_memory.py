@@ -40,6 +40,12 @@ ATTACKS: dict[str, bytes] = {
     + b"a" * 60_000_000
     + "\U0001f600".encode()
     + b".",
+    "wide characters beside lists": b"\x80\x02(X"
+    + struct.pack("<I", 50_000_004)
+    + b"a" * 50_000_000
+    + "\U0001f600".encode()
+    + b"]" * 4_000_000
+    + b"l.",
     "names": b"\x80\x02(" + b"".join(named(f"m{n}", "C") for n in range(100_000)) + b"l.",
     "a set of one list, a hundred thousand times": b"\x80\x02"
     + named("__builtin__", "set")

@@ -11,6 +11,10 @@ from viewer.formats.pickle.faults import excess
 
 PAYLOAD: Final = 100  # bytes of a string, from which its memory is that of the file
 _TEXT: Final = b"XTUSV\x8c\x8d"
+_WIDE: Final = 0xF0  # first byte in UTF-8 of what makes Python take four bytes for each character of a str (PEP 393)
+_HALF_WIDE: Final = 0xC4  # the same for two bytes
+_PIECE: Final = 1 << 20
+_MEMORY_OF_TEXT: Final = 256 << 20
 
 
 class Payload:
@@ -20,10 +24,13 @@ class Payload:
     ----------
     nbytes
         Of all.
+    text_memory
+        Bytes that the text among them takes once it is decoded.
     """
 
-    def __init__(self, limits: Limits, source_name: str) -> None:
-        self.nbytes = 0
+    def __init__(self, limits: Limits, source_name: str, data: bytes | memoryview) -> None:
+        self.nbytes = self.text_memory = 0
+        self._data = data
         self._limits = limits
         self._name = source_name
         self._text = 0
@@ -45,6 +52,9 @@ class Payload:
             self._text += nbytes
             if self._text > self._limits.pickle_text_nbytes:
                 raise excess(self._name, f"more than {self._limits.pickle_text_nbytes:,} bytes of text")
+            self.text_memory += nbytes * _width(self._data, start, start + nbytes)
+            if self.text_memory > _MEMORY_OF_TEXT:
+                raise excess(self._name, f"more than {_MEMORY_OF_TEXT >> 20:,} MiB for text of wide characters")
 
     def between(self, data: bytes | memoryview, start: int, end: int) -> Iterator[bytes | memoryview]:
         """The parts of a pickle from `start` to `end` that are none of them."""
@@ -53,3 +63,17 @@ class Payload:
             yield data[start:string_start]
             start = string_end
         yield data[start:end]
+
+
+def _width(data: bytes | memoryview, start: int, end: int) -> int:
+    """At most so many bytes of memory a byte of text takes: 1, 2 or 4, by its widest character."""
+    width = 1
+    for at in range(start, min(end, len(data)), _PIECE):
+        piece = bytes(data[at : min(at + _PIECE, end)])
+        if not piece.isascii():
+            first = max(piece)
+            if first >= _WIDE:
+                return 4
+            if first >= _HALF_WIDE:
+                width = 2
+    return width

@@ -107,7 +107,7 @@ class _Scanner:
         self.filled = filled
         self.globals: Counter[tuple[str, str]] = Counter()
         self.suspicion = ""
-        self.payload = Payload(limits, source_name)
+        self.payload = Payload(limits, source_name, data)
         self.strings = ("", "")  # the last two
         self.memo = 0  # one more than the highest index written
         self.memoize = False  # protocol 4 and 5: the memo counts for itself
@@ -142,7 +142,7 @@ class _Scanner:
     def _check_memory(self, read: int, end: int) -> None:
         """Refuse what takes too much memory by the part up to `read`, of what may have its end at `end`."""
         structure = read - self.start - self.payload.nbytes
-        allowed = memory_allowed(end - self.start, self.limits)
+        allowed = memory_allowed(end - self.start - self.payload.nbytes, self.limits) - self.payload.text_memory
         needed = memory_needed(self.payload.between(self.data, self.start, read), structure, allowed)
         if needed > allowed:
             raise excess(self.name, f"some {needed >> 20:,} MiB of small objects")
