@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ import torch
 from viewer import open_checkpoint
 from viewer.errors import ViewerError
 from viewer.gui.details.go_to import parse_place, write_place
-from viewer.gui.details.value_text import NumberStyle, exact_lines
+from viewer.gui.details.value_text import Notation, NumberStyle, exact_lines
 from viewer.task import run
+from viewer.tensors.results import Scalar
 from viewer.tensors.slice_block import block_task
 from viewer.tensors.slice_results import ValueBlock, default_axes, value_shape
 
@@ -85,3 +88,25 @@ def test_that_a_text_that_is_no_index_says_why(text: str, says: str) -> None:
 
 def test_that_a_written_index_reads_back() -> None:
     assert parse_place(write_place((1, 2, 3)), (4, 5, 6), 1, 2).at == (1, 2, 3)
+
+
+@pytest.mark.parametrize("notation", ["auto", "on", "off"])
+@pytest.mark.parametrize("precision", [0, 4, 17])
+def test_that_the_room_for_many_numbers_is_enough_for_each(notation: Notation, precision: int) -> None:
+    style = NumberStyle(precision, notation)
+    pick = random.Random(precision)
+    floats = [pick.choice((-1, 1)) * 10.0 ** pick.uniform(-12, 12) for _ in range(300)]
+    columns: list[list[Scalar]] = [
+        [*floats, 0.0, math.nan, math.inf, -math.inf],
+        [0.5, -7.9566e-05],
+        [99_999.0, 1e-300, -3e300],
+        [complex(real, imaginary) for real, imaginary in itertools.pairwise(floats)],
+        [-(2**63), 2**64 - 1, 0],
+        [True, False],
+    ]
+    for column in columns:
+        longest = max(len(style.write(value)) for value in column)
+        if isinstance(column[0], float):
+            longest = max(longest, len("−inf"))  # for which there is always room
+        assert longest <= style.widest(column) <= longest + (8 if isinstance(column[0], complex) else 1)
+    assert style.widest([]) == 0

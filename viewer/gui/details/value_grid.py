@@ -18,8 +18,6 @@ _ROW_HEIGHT: Final = 22
 _PADDING: Final = 14
 _NARROWEST: Final = 7
 """Characters of the narrowest column."""
-_MEASURED: Final = 400
-"""Elements of a block that are written to see how wide they are."""
 
 
 class ValueGrid(QTableView):
@@ -101,11 +99,8 @@ class ValueGrid(QTableView):
 
     def make_room(self, block: ValueBlock) -> None:
         """Columns wide enough for the numbers of a block; they never become narrower, so that nothing jumps."""
-        some = block.values()[:_MEASURED]
-        style = self._values.style
-        if not some:
-            return
-        needed = max(len(style.write(value)) for value in some)
+        # Of all of them: one that is cut would show its digits without its exponent.
+        needed = self._values.style.widest(block.values())
         if needed > self._characters:
             self._characters = needed
             self._size_columns()

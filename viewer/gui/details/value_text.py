@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -46,6 +47,27 @@ class NumberStyle:
             sign = "" if imaginary.startswith((MINUS, "+")) else "+"
             return f"{self._float(value.real)}{sign}{imaginary}j"
         return self._float(value)
+
+    def widest(self, values: Sequence[Scalar]) -> int:
+        """Characters that are enough for each of many values of one type, of which only the extremes are written."""
+        if not values:
+            return 0
+        kind = type(values[0])
+        if kind is complex:
+            parts = [value.real for value in values], [value.imag for value in values]
+            return sum(self._widest_float(part) for part in parts) + len("+j")
+        if kind is float:
+            return self._widest_float([value.real for value in values])
+        whole = [int(value.real) for value in values]
+        return len("False") if kind is bool else max(len(self.write(end)) for end in (min(whole), max(whole)))
+
+    def _widest_float(self, values: Sequence[float]) -> int:
+        sizes = [abs(x) for x in values if x and math.isfinite(x)]
+        sign = -1.0 if any(x < 0 for x in values) else 1.0
+        # Of the plain forms the largest number's is the longest; of the others, one at either end of the exponents.
+        plain = [size for size in sizes if _SMALLEST_PLAIN <= size < _LARGEST_PLAIN]
+        longest = [sign * size for some in (sizes, plain) if some for size in (min(some), max(some))]
+        return max(len(self._float(x)) for x in (*longest, 0.0, math.nan, -math.inf))
 
     def _float(self, x: float) -> str:
         if math.isnan(x):
