@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import torch
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
+from viewer.engine.client import EngineClient
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.export.dialog import ExportDialog
@@ -134,6 +136,39 @@ def test_that_a_cancelled_export_leaves_nothing(qtbot: QtBot, window: MainWindow
         window._bridge.close()
     qtbot.waitUntil(lambda: no_temporary_file(tmp_path), timeout=LONG_MS)
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".pt", ".pth")) == ["large.pt"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_that_an_engine_that_is_killed_in_an_export_leaves_nothing(
+    qtbot: QtBot, window: MainWindow, engine: EngineClient, tmp_path: Path
+) -> None:
+    source = tmp_path / "large.pt"
+    torch.save({"w": torch.zeros(48 << 20)}, source)
+    opened(qtbot, window, source)
+    dialog = asked(window, "export", ExportDialog)
+    qtbot.waitUntil(dialog.go.isEnabled, timeout=LONG_MS)
+    dialog.go.click()
+    qtbot.waitUntil(lambda: not no_temporary_file(tmp_path), timeout=LONG_MS)
+    assert engine.pid is not None
+    os.kill(engine.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: "engine" in dialog.fault.text(), timeout=LONG_MS)
+    qtbot.waitUntil(lambda: no_temporary_file(tmp_path), timeout=LONG_MS)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".pt", ".pth")) == ["large.pt"]
+
+
+def test_that_the_overview_of_a_file_names_its_content_on_demand(
+    qtbot: QtBot, window: MainWindow, source: Path
+) -> None:
+    page = opened(qtbot, window, source)
+    assert page.details is not None
+    overview = page.details.overview
+    page.details.show_node(0)
+    assert not overview.content_name.isHidden()
+    overview.content_name.click()
+    (dialog,) = page.findChildren(NamesDialog)
+    qtbot.waitUntil(lambda: len(dialog.hash.text) == 64, timeout=LONG_MS)
+    page.details.show_node(1)
+    assert overview.content_name.isHidden()
 
 
 def test_that_what_the_engine_refuses_is_said(qtbot: QtBot, window: MainWindow, source: Path, tmp_path: Path) -> None:

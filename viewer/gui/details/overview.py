@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Final, TypeVar
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.checkpoint.document import Checkpoint
@@ -90,6 +91,11 @@ class OverviewPage(Page):
             "Cannot be read", NodeList(theme, "Entries with problems", self.body)
         )
         self._file_head, self.file = self._add("File", CellTable(theme, "Facts about the file", self.body))
+        self.content_name = QPushButton("Content name (SHA-256) …", self.body)
+        self.content_name.setProperty("role", "link")
+        self.content_name.setToolTip("Compute the hash of the content, which no name, format or device changes")
+        self.content_name.clicked.connect(self._name_content)
+        self.column.addWidget(self.content_name, 0, Qt.AlignmentFlag.AlignLeft)
         self._globals_head, self.globals = self._add(
             "Classes and functions that the file names", CellTable(theme, "Names in the file's pickles", self.body)
         )
@@ -98,7 +104,8 @@ class OverviewPage(Page):
             *(self.problem, self.lead, self.jump, self.value, self.facts),
             *(self.problems, self._facts_head, self.parts, self._values_head, self.values, self.whole),
             *(self._dtype_head, self.dtypes, self._names_head, self.names, self._faults_head, self.faults),
-            *(self._file_head, self.file, self._warnings_head, self.warnings, self._globals_head, self.globals),
+            *(self._file_head, self.file, self.content_name),
+            *(self._warnings_head, self.warnings, self._globals_head, self.globals),
         )
         self.names.node_requested.connect(self.node_requested)
         self.faults.node_requested.connect(self.node_requested)
@@ -229,6 +236,7 @@ class OverviewPage(Page):
     def _show_file(self, checkpoint: Checkpoint) -> None:
         self._show_section(self._file_head, self.file, True)
         self.file.show_facts(file_facts(checkpoint))
+        self.content_name.show()
         self._warnings_head.setVisible(bool(checkpoint.warnings))
         warnings = [f"⚠ {warning}" for warning in checkpoint.warnings[:_MOST_ROWS]]
         if (n_more := len(checkpoint.warnings) - _MOST_ROWS) > 0:
@@ -246,6 +254,11 @@ class OverviewPage(Page):
         if (n_more := len(checkpoint.globals) - _MOST_ROWS) > 0:
             rows.append((Cell(f"… and {format_count(n_more)} more", plain=True), Cell(""), Cell("")))
         self.globals.show_rows(rows, ("name", "times", "what it makes"))
+
+    def _name_content(self) -> None:
+        """As the action of the menu does, where the window has it."""
+        if (action := self.window().findChild(QAction, "content_name")) is not None:
+            action.trigger()
 
     def _jump(self) -> None:
         if self._target is not None:
