@@ -63,6 +63,20 @@ def test_that_a_rename_is_offered_applied_and_taken_back(qtbot: QtBot, page: Com
     assert page.bars.texts() == [OFFER]
 
 
+def test_that_a_rule_that_cannot_be_applied_leaves_what_was_compared_before(qtbot: QtBot, page: ComparePage) -> None:
+    double = RenameRule("(.*)", r"\1\1")
+    with qtbot.waitSignal(page.said, timeout=PATIENCE_MS) as said:
+        page._set_rules((double,) * 30)
+    assert "more than 100,000 characters" in said.args[0].text
+    assert page.sentence.text().startswith(
+        "<b>Stopped</b>; what is shown was compared before: 0 tensors on both sides"
+    )
+    assert page.again.isVisible()
+    with qtbot.waitSignal(page.finished, timeout=PATIENCE_MS):
+        page._set_rules(())
+    assert page.sentence.text().startswith("<b>0 tensors on both sides")
+
+
 def test_that_an_offer_is_ignored(page: ComparePage) -> None:
     page.bars.button("Ignore").click()
     assert not page.bars.isVisible()

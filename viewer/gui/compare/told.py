@@ -22,7 +22,8 @@ def told_text(comparison: Comparison | None, ended: str = "") -> str:
     if comparison is None:
         return html.escape(f"{ended}: nothing was compared")
     if comparison.overview is not None:
-        return _emphasised(comparison.overview.sentence)
+        before = f"{ended}; what is shown was compared before: " if ended else ""
+        return _emphasised(before + comparison.overview.sentence)
     if not ended:
         # Not the whole sentence, which walks through all rows: this comes five times a second.
         totals = comparison.totals()
