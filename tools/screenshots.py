@@ -17,7 +17,10 @@ from viewer.resources import resource_path
 
 if TYPE_CHECKING:
     from tools.window_driver import Condition
+    from viewer.gui.details.map_page import MapPage
     from viewer.gui.details.overlay import OverlayPage
+    from viewer.gui.details.panel import DetailsPanel
+    from viewer.gui.details.values_page import ValuesPage
     from viewer.gui.meaning.optimizer_page import OptimizerPage
     from viewer.gui.roundtrip.page import RoundTripPage
     from viewer.gui.window import MainWindow
@@ -36,6 +39,10 @@ NAMES = (
     "overview-dark",
     "scan-light",
     "scan-dark",
+    "values-light",
+    "values-dark",
+    "map-light",
+    "map-dark",
     "optimizer-light",
     "optimizer-dark",
     "export-light",
@@ -66,6 +73,10 @@ def draw(name: str) -> None:
         drive(_overview, [SAMPLES[1]], theme=theme)
     elif name.startswith("scan"):
         drive(_scan, [SAMPLES[1]], theme=theme)
+    elif name.startswith("values"):
+        drive(_values, [SAMPLES[1]], theme=theme)
+    elif name.startswith("map"):
+        drive(_map, [SAMPLES[1]], theme=theme)
     elif name.startswith("optimizer"):
         drive(_optimizer, [SAMPLES[1]], theme=theme)
     elif name.startswith("roundtrip"):
@@ -163,6 +174,46 @@ def _scan(window: MainWindow) -> Generator[Condition, None, None]:
     yield lambda: len(shown.plot.curves) == 3
     yield _devices_are_known(window)
     _save(window, "scan-dark" if _is_dark(window) else "scan-light")
+
+
+def _values(window: MainWindow) -> Generator[Condition, None, None]:
+    details = yield from _tab_of(window, "model/stages.2.conv.weight", "Values")
+    values = cast("ValuesPage", details.page("Values"))
+    yield lambda: values.blocks.value(0, 0) is not None
+    values.go_to.setText(":, :, 1, 1")  # the middle of each kernel
+    values.go_to.returnPressed.emit()
+    values.go_to.clear()
+    values.options.shading.setChecked(True)
+    yield lambda: values.blocks.value(20, 6) is not None and "bits" in values.about.text()
+    _save(window, "values-dark" if _is_dark(window) else "values-light")
+
+
+def _map(window: MainWindow) -> Generator[Condition, None, None]:
+    details = yield from _tab_of(window, "model/stages.2.conv.weight", "Map")
+    page = cast("MapPage", details.page("Map"))
+    yield lambda: page.canvas.picture_at(0, 0) is not None
+    page.kernels.setChecked(True)
+    yield lambda: "kernel" in page.info.text()
+    _save(window, "map-dark" if _is_dark(window) else "map-light")
+
+
+def _tab_of(window: MainWindow, path: str, title: str) -> Generator[Condition, None, DetailsPanel]:
+    """Show a tab of a tensor."""
+    from tools.window_driver import document_is_shown
+
+    window.resize(*SIZE)
+    yield lambda: document_is_shown(window)
+    page = window.documents.page
+    assert page is not None
+    assert page.tree is not None
+    assert page.details is not None
+    details = page.details
+    yield lambda: page.recognition.recognition is not None
+    page.tree.go_to_path(path)
+    yield lambda: details.tab == "Distribution"
+    details.choose_tab(title)
+    yield _devices_are_known(window)
+    return details
 
 
 def _optimizer(window: MainWindow) -> Generator[Condition, None, None]:
