@@ -1,7 +1,7 @@
 """Run all benchmarks and write what they found: benchmarks/results/latest.json and latest.md.
 
 python -m benchmarks.run [NAME …]        structure_speed, startup_speed, statistics_speed, compare_speed, gui_gaps,
-                                         export_speed, roundtrip_speed, values_speed
+                                         export_speed, roundtrip_speed, values_speed, memory_cycles
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks import (
     compare_speed,
     export_speed,
     gui_gaps,
+    memory_cycles,
     roundtrip_speed,
     startup_speed,
     structure_speed,
@@ -73,6 +74,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "export_speed": export_speed.measure,
     "roundtrip_speed": roundtrip_speed.measure,
     "values_speed": values_speed.measure,
+    "memory_cycles": memory_cycles.measure,
 }
 
 
