@@ -45,8 +45,10 @@ class Limits:
         Characters of one module and name together.
     nested_pickles
         How deep byte strings that hold pickles of their own (`torch.storage._load_from_bytes`) are followed.
-    careful_opcodes
-        Opcodes of a suspicious pickle that the careful unpickler, at about a microsecond each, will interpret.
+    careful_opcodes, careful_opcodes_per_byte
+        Opcodes of a suspicious pickle that the careful unpickler, at about half a microsecond each, will interpret:
+        the first number, or so many for each byte where that is more. Tensors in protocol 4 and the entries of a
+        distributed checkpoint's `.metadata` have one in two bytes.
     key_weight
         Elements that hashing or comparing one dict key may visit. (A tuple's hash is computed anew each time: 51
         bytes of nested pairs ask for hours.)
@@ -90,6 +92,7 @@ class Limits:
     pickle_name_nchars: int = 4_096
     nested_pickles: int = 8
     careful_opcodes: int = 2_000_000
+    careful_opcodes_per_byte: float = 0.6
     key_weight: int = 20_000
     key_depth: int = 200
     key_collisions: int = 64

@@ -92,6 +92,34 @@ def test_that_an_optimizer_whose_groups_share_a_tuple_is_not_suspicious() -> Non
     assert scan(data).suspicion == ""
 
 
+@pytest.mark.parametrize("protocol", [2, 4])
+@pytest.mark.parametrize("last_letter", ["t", "\x05", "q", "\x14"])
+def test_that_names_fetched_again_are_not_taken_for_tuples(protocol: int, last_letter: str) -> None:
+    # The string objects of the state_dict's keys come again in `param_names`; "weight" ends in TUPLE's own byte.
+    names = [f"layers.{n}.weigh{last_letter}" for n in range(3_000)]
+    model = {name: torch.zeros(2, 3) for name in names}
+    item = {"model": model, "optimizer": {"state": {}, "param_groups": [{"param_names": names, "lr": 0.1}]}}
+    data, _ = saved_by_torch(item, pickle_protocol=protocol)
+    assert scan(data).suspicion == ""
+    shared, _ = saved_by_torch([item, list(model), names, *names], pickle_protocol=protocol)
+    assert scan(shared).suspicion == ""
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_that_sizes_and_states_of_many_objects_are_not_suspicious(protocol: int) -> None:
+    sizes = {f"entry.{n}": torch.Size([n % 7, n]) for n in range(20_000)}
+    assert scan(pickle.dumps(sizes, protocol)).suspicion == ""
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_that_small_tuples_are_told_from_keys_where_memo_and_frames_count_for_themselves(protocol: int) -> None:
+    of_names = {f"name.{n}": (n, n + 1) for n in range(40_000)}
+    data = pickle.dumps(of_names, protocol)
+    assert data.count(b"\x94") > 80_000  # as a part of numbers too
+    assert scan(data).suspicion == ""
+    assert scan(pickle.dumps(dict.fromkeys(of_names.values()), protocol)).suspicion
+
+
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
 def test_that_globals_are_listed_with_counts(protocol: int) -> None:
     data = pickle.dumps([OrderedDict(a=1), OrderedDict(b=2)], protocol)

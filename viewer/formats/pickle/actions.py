@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from viewer.errors import MalformedFile
 from viewer.formats.pickle.careful import Reader, StopReached
+from viewer.formats.pickle.faults import TruncatedPickle
 from viewer.formats.pickle.standins import CalledStandIn, ObjectStandIn, OutOfBand, Problem, Record, StandInType
 
 _U16: Final = Struct("<H").unpack_from
@@ -33,7 +34,7 @@ def _constant(value: object) -> Callable[[Reader], None]:
 def _number(unpack: Callable[..., tuple[Any, ...]], nbytes: int) -> Callable[[Reader], None]:
     def act(reader: Reader) -> None:
         if reader.position + nbytes > len(reader.data):
-            raise MalformedFile("the data ends in the middle of a number")
+            raise TruncatedPickle("the data ends in the middle of a number")
         reader.stack.append(unpack(reader.data, reader.position)[0])
         reader.position += nbytes
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from viewer.errors import MalformedFile, ViewerError
+from viewer.formats.pickle.cost import memory_allowed
+from viewer.formats.pickle.faults import TruncatedPickle
 from viewer.formats.pickle.standins import (
     KeyStandIn,
     ObjectStandIn,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from viewer.formats.pickle.session import PickleSession
 
 _HASH_BUDGET: Final = 20_000_000  # elements visited for all keys together: about a second
+_WAITING: Final = 100_000  # objects on the stack
 _LARGE: Final = 4_096  # bytes of a string, from which comparing it is counted
 
 _FAULTS: Final = (
@@ -54,8 +57,16 @@ def read_carefully(
     offset: int,
     find_class: FindClass,
     persistent_load: PersistentLoad,
+    *,
+    partial: bool = True,
 ) -> tuple[object, int, str]:
-    """The root of the pickle at `offset`, the offset after it, and why reading stopped early ("" if it did not)."""
+    """The root of the pickle at `offset`, the offset after it, and why reading stopped early ("" if it did not).
+
+    Raises
+    ------
+    TruncatedPickle
+        When the data ends before it does, and `partial` is False.
+    """
     reader = Reader(session, data, offset, find_class, persistent_load)
     try:
         reader.read()
@@ -63,11 +74,17 @@ def read_carefully(
         if reader.stack:
             return reader.stack[-1], reader.position, ""
         problem = "it ends without a value"
+    except TruncatedPickle as error:
+        if not partial:
+            raise
+        problem = error.fault
     except ViewerError as error:
         problem = error.fault
     except _FAULTS as error:
         if reader.at >= len(data):
             problem = f"the data ends at byte {len(data):,}"
+            if not partial:
+                raise TruncatedPickle(problem) from error
         else:
             problem = f"damaged at byte {reader.at:,} ({_what(error, reader.data[reader.at])})"
     return reader.unfinished(), reader.position, problem
@@ -104,19 +121,25 @@ class Reader:
         # By id of a container: the container, which keeps the id its own, and how many expensive keys have a hash.
         self.hashes: dict[int, tuple[object, Counter[int]]] = {}
         self.hash_budget = _HASH_BUDGET
+        self.dear_keys = 0  # replaced, since they would cost too much
         self.memory = 0
+        self.allowed_nbytes = memory_allowed(len(data) - offset, self.limits)
 
     def read(self) -> None:
         from viewer.formats.pickle.actions import ACTIONS  # the actions know the reader's type
 
         data, actions = self.data, ACTIONS
-        for _ in range(self.limits.careful_opcodes):
-            at = self.at = self.position
-            self.position = at + 1
-            actions[data[at]](self)
-        raise MalformedFile(
-            f"a suspicious pickle of more than {self.limits.careful_opcodes:,} opcodes is not read on"
-        )
+        limits = self.limits
+        most = max(limits.careful_opcodes, round((len(data) - self.at) * limits.careful_opcodes_per_byte))
+        for begun in range(0, most, limits.careful_opcodes):
+            if begun and (self.dear_keys or len(self.stack) > _WAITING):
+                most = begun  # no pickler writes such keys, or so much at once: they take batches of 1,000
+                break
+            for _ in range(min(limits.careful_opcodes, most - begun)):
+                at = self.at = self.position
+                self.position = at + 1
+                actions[data[at]](self)
+        raise MalformedFile(f"a suspicious pickle of more than {most:,} opcodes is not read on")
 
     def unfinished(self) -> object:
         """What was read before a fault, with everything that is still open put where it belongs."""
@@ -142,7 +165,7 @@ class Reader:
     def take(self, nbytes: int) -> bytes:
         end = self.position + nbytes
         if end > len(self.data):
-            raise MalformedFile(f"the data ends at byte {len(self.data):,}, in the middle of a value")
+            raise TruncatedPickle(f"the data ends at byte {len(self.data):,}, in the middle of a value")
         taken = bytes(self.data[self.position : end])
         self.position = end
         return taken
@@ -157,7 +180,7 @@ class Reader:
                 self.position = end + found + 1
                 return bytes(self.data[start : end + found])
             if not chunk:
-                raise MalformedFile("the data ends in the middle of a line")
+                raise TruncatedPickle("the data ends in the middle of a line")
             end += len(chunk)
 
     # Keys
@@ -205,6 +228,7 @@ class Reader:
             return key
         weight, depth = self._weigh(key)
         if weight > self.limits.key_weight or depth > self.limits.key_depth or self.hash_budget < 0:
+            self.dear_keys += 1
             return KeyStandIn(key)
         try:
             value = hash(key)
@@ -212,6 +236,7 @@ class Reader:
             return KeyStandIn(key)
         _, same = self.hashes.setdefault(id(container), (container, Counter()))
         if same[value] >= self.limits.key_collisions:
+            self.dear_keys += 1
             return KeyStandIn(key)
         same[value] += 1
         self.hash_budget -= weight * same[value]
@@ -254,12 +279,12 @@ class Reader:
         return items
 
     def _check_memory(self) -> None:
-        if self.memory > self.limits.pickle_structure_nbytes:
+        if self.memory > self.allowed_nbytes:
             raise MalformedFile(f"more than {self.memory >> 20:,} MiB of small objects are not read on")
 
     def new(self, item: object, nbytes: int) -> None:
         self.memory += nbytes
-        if self.memory > self.limits.pickle_structure_nbytes:
+        if self.memory > self.allowed_nbytes:
             raise MalformedFile(f"more than {self.memory >> 20:,} MiB of small objects are not read on")
         self.stack.append(item)
 
@@ -270,7 +295,7 @@ class Reader:
             names = {str(key) if type(key) is str else "?": value for key, value in keywords.items()}
         # Counted for good: the arguments are copied, however short-lived the object is.
         self.memory += 200 + 16 * len(args) + 60 * len(names)
-        if self.memory > self.limits.pickle_structure_nbytes:
+        if self.memory > self.allowed_nbytes:
             raise MalformedFile(f"more than {self.memory >> 20:,} MiB of small objects are not read on")
         if isinstance(called, (StandInType, Record)):
             self.stack.append(called(*args, **names))

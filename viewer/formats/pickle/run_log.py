@@ -7,8 +7,15 @@ from bisect import bisect_right
 from collections import Counter
 from typing import Final
 
-_TUPLE_PUTS: Final = re.compile(rb"[t\x85-\x87\x91]r(?=(....))", re.DOTALL)
-_FOLLOWED: Final = 1_000  # memo entries of one run that are counted through
+from viewer.formats.pickle.runs import tokens_of_runs
+
+# A quick look, which a string that ends in one of these letters ("weight") deceives.
+_LIKE_TUPLE_PUTS: Final = re.compile(rb"[t\x85-\x87]r(?=(....))", re.DOTALL)
+# From the begin of a run: to each LONG_BINPUT of a tuple, or to each MEMOIZE and whether a tuple is before it.
+_TUPLE_PUTS: Final = re.compile(
+    rb"(?:%b|r.{4}|[t\x85-\x87](?!r))*+(?:[t\x85-\x87]r(.{4})|\Z)" % tokens_of_runs(), re.DOTALL
+)
+_MEMOIZED: Final = re.compile(rb"(?:%b|[t\x85-\x87](?!\x94))*+([t\x85-\x87]?+\x94|\Z)" % tokens_of_runs(), re.DOTALL)
 
 
 class RunLog:
@@ -21,8 +28,12 @@ class RunLog:
     def add(self, memo: int, start: int, end: int, made: int) -> None:
         self._runs.append((memo, start, end, made))
 
+    def memoized(self, start: int, end: int) -> list[bytes]:
+        """The MEMOIZE opcodes of a run, each after the opcode of the tuple that it keeps, if it is one."""
+        return [found for found in _MEMOIZED.findall(self._data, start, end) if found]
+
     def tuples_among(self, fetched: Counter[int], *, memoize: bool) -> int:
-        """How many of the fetches outside runs may be of a tuple that was made inside one.
+        """How many of the fetches outside runs are of a tuple that was made inside one.
 
         Parameters
         ----------
@@ -34,21 +45,30 @@ class RunLog:
         if not self._runs or not fetched:
             return 0
         if memoize:
-            return sum(count for index, count in fetched.items() if self._is_tuple(index))
+            return self._tuples_memoized(fetched)
         # In runs alone: long strings between them can be gigabytes.
         runs = b"\xff".join(self._data[start:end] for _, start, end, _ in self._runs)
-        made = Counter(_TUPLE_PUTS.findall(runs))
-        return sum(count for index, count in fetched.items() if made[index.to_bytes(4, "little")])
+        like = fetched.keys() & {int.from_bytes(index, "little") for index in _LIKE_TUPLE_PUTS.findall(runs)}
+        if not like:
+            return 0
+        made = Counter[bytes]()
+        for _, start, end, _ in self._runs:
+            made.update(_TUPLE_PUTS.findall(self._data, start, end))
+        return sum(fetched[index] for index in like if made[index.to_bytes(4, "little")])
 
-    def _is_tuple(self, index: int) -> bool:
-        at = bisect_right(self._runs, (index, len(self._data), 0, 0)) - 1
-        first, start, end, made = self._runs[at]
-        if at < 0 or index - first >= made:
-            return False  # made outside runs
-        if index - first > _FOLLOWED:
-            return True
-        run = bytes(self._data[start:end])
-        where = -1
-        for _ in range(index - first + 1):
-            where = run.find(b"\x94", where + 1)
-        return run[where - 1] in b"t\x85\x86\x87\x91"
+    def _tuples_memoized(self, fetched: Counter[int]) -> int:
+        count = 0
+        first = made = 0
+        entries: list[bytes] = []
+        for index in sorted(fetched):
+            if index - first >= made:
+                at = bisect_right(self._runs, (index, len(self._data), 0, 0)) - 1
+                if at < 0:
+                    continue
+                first, start, end, made = self._runs[at]
+                if index - first >= made:
+                    continue  # made outside runs
+                entries = self.memoized(start, end)
+            if len(entries[index - first]) > 1:
+                count += fetched[index]
+        return count

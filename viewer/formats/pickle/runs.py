@@ -4,12 +4,14 @@ A run is made of units that need no knowledge of the stack:
 
 * numbers, None and booleans; short strings; empty containers; fetches of memo entries known to be light;
 * opcodes that fill a container, where no PUT follows: what they leave on top need not be new;
-* whole calls, `( arguments t R`, whose argument tuple is consumed at once. So the shapes, strides and persistent ids
+* whole calls, `( arguments t R`, whose argument tuple is consumed at once, and those by one flat tuple
+  (`torch.Size`). So the shapes, strides and persistent ids
   of tensors, thousands of tuples, need no further look: none of them can become part of a dict key.
 
 The bounds of memo indexes are part of the expression. Indexes below 256 are never written inside a run, so what they
 hold is known exactly when a run fetches them. In protocols 4 and 5, where MEMOIZE counts for itself, no argument
-inside a run may hold MEMOIZE's own byte: counting that byte counts the opcode.
+inside a run may hold MEMOIZE's own byte: counting that byte counts the opcode. Only where values are told from keys
+it may, and the opcodes are counted one by one.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool =
         Whether small tuples that are seen to become values of a dict or items of a list belong to a run.
     """
     if memoize:
-        any_byte = rb"[^\x94]"
+        any_byte = b"." if filled else rb"[^\x94]"
         put = rb"\x94?+"
-        light = light.replace(b"\x94", b"")
+        light = light if filled else light.replace(b"\x94", b"")
     else:
         any_byte = b"."
         put = rb"(?:r(?!.\x00\x00\x00)..[\x00-%b]\x00)?+" % re.escape(bytes([min(highest_64k, 255)]))
@@ -64,6 +66,8 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool =
     )
     # A tuple that is not a persistent id is an argument of the call all the same.
     call = _fill(rb"\(<item>++t<put>R<put>", item=item, **names)
+    few = rb"\(<atom>{0,%d}+t" % _FLAT_TUPLE
+    size_call = _fill(rb"(?:<atom>{3}\x87|<atom>{2}\x86|<atom>\x85|%b|\))<put>\x85<put>R<put>" % few, **names)
     # The call that nearly all tensors are made by, written out: alternatives that repeat take three times as long.
     size = rb"(?:<atom>(?:\x85|<atom>(?:\x86|<atom>\x87))|\)|\(<atom>{4,%d}+t)" % _FLAT_TUPLE
     tensor = _fill(
@@ -74,14 +78,17 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool =
     of_parameter = _fill(rb"(?:[\x88\x89]<get>\)R<put>\x87<put>R<put>)?+", **names)
     # A handful of values before a tuple opcode is left to the scan: it looks whether the tuple is flat.
     values = rb"(?:<atom>|<short><put>){1,%d}+(?![\x85-\x87t])" % (_FLAT_TUPLE + 4)
+    ends_flat = _fill(rb"(?:<get>|<atom>|<short><put>){0,%d}+[\x85-\x87t]" % _FLAT_TUPLE, **names)
     return re.compile(
         _fill(
-            rb"(?:<filling><tensor>|<get>|<call><of_parameter>|<values>|[\])}\x8fR\x81Q]<put>"
-            rb"|[aesub\x90](?![qrp\x94\x80\x95])|\((?!<atom>{0,%d}+t)){1,65000}+" % _FLAT_TUPLE,
+            rb"(?:<filling><tensor>|<get>(?!<ends_flat>)|<call><of_parameter>|<size_call>|<values>"
+            rb"|[\])}\x8fR\x81Q]<put>|[aesub\x90](?![qrp\x94\x80\x95])|\((?!<ends_flat>)){1,65000}+",
             filling=_filling(names) + b"|" if filled else b"",
             values=_fill(values, **names),
             tensor=_fill(tensor, **names),
             call=call,
+            size_call=size_call,
+            ends_flat=ends_flat,
             of_parameter=of_parameter,
             **names,
         ),
@@ -92,15 +99,22 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool =
 def _filling(names: dict[str, bytes]) -> bytes:
     """Whole fillings of a dict or list by values and small tuples. Each part of them leaves one object on the stack,
     so that keys and values are told apart; keys are no tuples, and neither values nor items are hashed."""
-    one = rb"(?:<get>|<atom>|<short><put>)"
-    small = rb"(?:<one>{3}\x87|<one>{2}\x86|<one>\x85|\(<one>{0,%d}+t)<put>" % _FLAT_TUPLE
-    item = rb"(?:<small>|<one>|[)}]<put>)"
-    value = rb"(?:<item>|\]<put>(?:\(<item>++e|<item>a)?+)"
+    frame = rb"(?:\x95.{3}\x00{5})?+"  # FRAME may come after any object
+    one = rb"(?:(?:<get>|<atom>|<short><put>)%b)" % frame
+    small = rb"(?:<one>{3}\x87|<one>{2}\x86|<one>\x85|\(<one>{0,%d}+t)<put>%b" % (_FLAT_TUPLE, frame)
+    item = rb"(?:<small>|<one>|[)}]<put>%b)" % frame
+    value = rb"(?:<item>|\]<put>(?:\(<item>++e|<item>a)?+%b)" % frame
     known = {"small": small, "item": item, "value": value, "one": one}
     fillings = rb"(?:\((?:<one><value>)++u|\(<value>++e|<one><small>s|<small>[sa])(?![qrp\x94\x80\x95])"
     for name in ("value", "item", "small", "one"):
         fillings = _fill(fillings, **{name: known[name]})
     return _fill(fillings, **names)
+
+
+def tokens_of_runs() -> bytes:
+    """Alternatives for one opcode with its arguments: all that runs hold but PUTs and tuples."""
+    short = rb"X(?:%b)|\x8c(?:%b)" % (_counted(b".", 3), _counted(b".", 0))
+    return rb"[N\x88\x89)\]}\x8fR\x81Qaesub\x90(]|[Kh].|M..|J.{4}|G.{8}|\x95.{8}|%b" % short
 
 
 def _counted(any_byte: bytes, zeros: int) -> bytes:

@@ -51,7 +51,8 @@ _HEAVY: Final = -1
 _ODD: Final = -2
 _SMALL_TUPLE: Final = -3
 
-_LONG_STRING: Final = 4_096
+_LONG_STRING: Final = FLAT_STRING
+_LOOK_EACH: Final = 500_000  # steps after which a pickle that is suspicious already is left to the careful reader
 _RUN_FROM: Final = 100_000  # bytes left, from which compiling an expression for a pickle pays
 _STAGE_NBYTES: Final = 4 * MIB
 
@@ -158,16 +159,17 @@ class _Scanner:
         flat = 0  # how many numbers and short strings were just pushed, see `viewer.formats.pickle.flat`
         since = self.start  # where the first of them begins, or before
         next_stage = self.start
+        check_costs = range(_LOOK_EACH, self.limits.pickle_steps, _LOOK_EACH)
         next_check = self.start + 4 * _STAGE_NBYTES
         run = None
         for step in range(self.limits.pickle_steps):
-            if step == self.limits.careful_opcodes and (self.suspicion or self._costs(position)):
+            if step in check_costs and (self.suspicion or self._costs(position)):
                 return None
             if run is not None:
                 matched = run.match(data, position)
                 if matched is not None:
                     end = since = matched.end()
-                    made = bytes(data[position:end]).count(b"\x94") if self.memoize else 0
+                    made = self._made(position, end) if self.memoize else 0
                     self.runs.add(self.memo, position, end, made)
                     self.memo += made
                     position, last, flat = end, _LIGHT, 0
@@ -193,8 +195,11 @@ class _Scanner:
                 if run is not self.run:
                     run = self.run
             elif kind == GET:
-                position, last = self._get(opcode, position)
-                since, flat = position, 0
+                position, last, flat_too = self._get(opcode, position)
+                if flat_too:
+                    since, flat = since - FLAT_STRING, more_flat(flat, 1)
+                else:
+                    since, flat = position, 0
             elif kind == MARK:
                 position = since = position + 1
                 flat = AFTER_MARK
@@ -206,12 +211,12 @@ class _Scanner:
                 last, flat = _ODD, 0
             elif kind == TUPLE:
                 position += 1
-                if is_small_tuple(opcode, flat):
-                    self.tally.add_small(position - since)
-                    last = _SMALL_TUPLE
-                else:
-                    last = _HEAVY
-                    if not self._is_consumed(position):
+                last = _HEAVY
+                if not self._is_consumed(position):
+                    if is_small_tuple(opcode, flat):
+                        self.tally.add_small(position - since)
+                        last = _SMALL_TUPLE
+                    else:
                         self.tally.tuples += 1
                         self.tally.nested += 1
                 since, flat = position, 0
@@ -285,8 +290,9 @@ class _Scanner:
                 self.run = self._compile(end)
         return end
 
-    def _get(self, opcode: int, at: int) -> tuple[int, int]:
-        """BINGET, LONG_BINGET and GET; returns the position after it, and what it leaves on top."""
+    def _get(self, opcode: int, at: int) -> tuple[int, int, bool]:
+        """BINGET, LONG_BINGET and GET; returns the position after it, what it leaves on top, and whether that is
+        known to be no tuple and no long string."""
         if opcode == 0x68:
             index, end = self.data[at + 1], at + 2
         elif opcode == 0x6A:
@@ -305,7 +311,7 @@ class _Scanner:
         if index in self.long:
             self.tally.long_fetched += self.long[index]
             last = _ODD
-        return end, last
+        return end, last, last == _LIGHT and index not in self.small
 
     def _line_index(self, at: int) -> tuple[int, int]:
         line, end = self._line(at + 1)
@@ -374,12 +380,18 @@ class _Scanner:
             raise excess(self.name, f"more than {self.limits.pickle_globals:,} classes")
 
     def _is_consumed(self, position: int) -> bool:
-        """Whether the tuple made just before `position` is at once taken as the arguments of a call, or as a
-        persistent id: then it cannot become part of a key."""
+        """Whether the tuple made just before `position` is at once taken as the arguments of a call, as a
+        state, or as a persistent id: then it cannot become part of a key."""
         following = self.data[position]
         if following in (0x71, 0x72, 0x94):
             following = self.data[position + 1 + LENGTHS[following]]
-        return following in b"RQ\x81"
+        return following in b"RQ\x81b"
+
+    def _made(self, start: int, end: int) -> int:
+        """Entries of the memo that a run makes by MEMOIZE."""
+        if self.filled:
+            return len(self.runs.memoized(start, end))
+        return bytes(self.data[start:end]).count(b"\x94")  # runs have no such byte in arguments
 
     def _compile(self, position: int) -> re.Pattern[bytes]:
         steps = self.heavy | self.long.keys() | self.small

@@ -78,7 +78,7 @@ def _load(session: PickleSession, data: bytes | memoryview, offset: int, source_
             except _FAULTS as error:
                 session.roll_back(mark)
                 fault = error
-    return _load_carefully(session, data, offset, source_name, fault)
+    return _load_carefully(session, data, offset, source_name, fault, partial)
 
 
 def _load_fast(session: PickleSession, data: bytes | memoryview, offset: int, scan: Scan) -> object:
@@ -87,9 +87,21 @@ def _load_fast(session: PickleSession, data: bytes | memoryview, offset: int, sc
 
 
 def _load_carefully(
-    session: PickleSession, data: bytes | memoryview, offset: int, source_name: str, fault: Exception | None
+    session: PickleSession,
+    data: bytes | memoryview,
+    offset: int,
+    source_name: str,
+    fault: Exception | None,
+    partial: bool,
 ) -> Loaded:
-    root, end, problem = read_carefully(session, data, offset, class_finder(session), persistent_reader(session))
+    mark = session.mark()
+    find_class, persistent_load = class_finder(session), persistent_reader(session)
+    try:
+        # The scan does not walk to the end of what is suspicious, so that only this tells that there must be more.
+        root, end, problem = read_carefully(session, data, offset, find_class, persistent_load, partial=partial)
+    except TruncatedPickle:
+        session.roll_back(mark)
+        raise
     if not problem:
         return Loaded(root, end)
     if end - offset < _WORTH_SHOWING or not _holds_something(root):
