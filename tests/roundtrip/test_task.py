@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import torch
 from tests.roundtrip.tricky import tricky
 from viewer import open_checkpoint
 from viewer.errors import ViewerError
+from viewer.interpreter import module_command
 from viewer.roundtrip.live import live_task
 from viewer.roundtrip.results import LARGE_NBYTES, RoundTrip, WayResult
 from viewer.roundtrip.scratch import PREFIX
@@ -140,6 +142,22 @@ def test_that_stopping_removes_everything_and_ends_the_processes(tmp_path: Path)
             break
     task.close()
     assert _left() == before
+
+
+def test_that_a_process_that_saves_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    torch.save({"w": torch.randn(8)}, tmp_path / "x.pth")
+    arguments = (str(tmp_path / "x.pth"), "", "cpu", str(tmp_path), "torch.save")
+    command = module_command(
+        "viewer.roundtrip.twice",
+        (str(tmp_path / "x.pth"), "", "cpu", str(tmp_path), "torch.save"),
+        flags=("-P", "-s"),
+    )
+    left = subprocess.run(command, stdin=subprocess.DEVNULL, check=False, timeout=100)
+    assert left.returncode == 1
+    assert not (tmp_path / "torch.save").exists()
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert process.wait(100) == 0
+    assert (tmp_path / "torch.save" / "x.pth").exists()
 
 
 def test_that_folders_of_a_process_that_is_gone_are_removed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -48,13 +49,15 @@ class Twice:
         """
         if not can_start():
             raise ViewerError("this program cannot start the interpreters that would save twice")
+        # They read from a pipe that nobody writes to: it ends with this process, however that ends, and they with it.
+        watched, kept = os.pipe()
         try:
             for seed, folder, arguments in zip(_SEEDS, self._folders, self._arguments, strict=True):
                 folder.mkdir()
                 self._running.append(
                     subprocess.Popen(  # noqa: S603 - our own interpreter with our own code
                         module_command("viewer.roundtrip.twice", arguments, flags=("-P", "-s")),
-                        stdin=subprocess.DEVNULL,
+                        stdin=watched,
                         stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE,
                         env={**os.environ, "PYTHONHASHSEED": seed},
@@ -64,6 +67,8 @@ class Twice:
             for done, process in enumerate(self._running):
                 yield from _wait_task(process, done)
         finally:
+            os.close(watched)
+            os.close(kept)
             for process in self._running:
                 process.kill()
                 process.wait()
@@ -118,6 +123,13 @@ def reason_task(way: WayFacts, a: Path, b: Path) -> Task[str]:
     return texts[0] if texts else "not explained"
 
 
+def _end_with_parent() -> None:
+    """Wait for the end of standard input."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
 def main() -> None:
     """Save a part of a file in several ways. Arguments: file, path, device, folder, ways."""
     from viewer.formats.opening import open_task
@@ -125,6 +137,7 @@ def main() -> None:
     from viewer.roundtrip.ways import all_ways
     from viewer.task import run
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     source, path, device, folder, *names = sys.argv[1:]
     checkpoint = run(open_task(Path(source)))
     tree = run(live_task(checkpoint, checkpoint.find(path), device)).root
