@@ -56,7 +56,8 @@ class StatusLine(QStatusBar):
         self._compared.setToolTip(f"{format_bytes_exact(nbytes)} of both files together were read")
         structure = comparison.comparison.structure
         left, right = structure.container_a, structure.container_b
-        self._container.setText(left if left == right else f"{left} ⇄ {right}")
+        containers = left if left == right else f"{left} ⇄ {right}"
+        self._container.setText(f"{containers} · ✓ nothing was executed")
         self._container.setToolTip(f"{structure.path_a}\n{structure.path_b}")
         self._container.show()
 

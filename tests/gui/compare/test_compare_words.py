@@ -73,6 +73,7 @@ def test_that_what_cannot_be_read_is_not_said_to_be_compared_later(qtbot: QtBot,
     assert "1 that cannot be read" in page.sentence.text()
     go_to(page, "w")
     page.next_difference()
+    assert page.note.isVisible()
     assert page.note.text() == "No difference below the current row, but 1 entry cannot be compared"
     page.previous_difference()
-    qtbot.waitUntil(lambda: not page.note.text())
+    qtbot.waitUntil(lambda: not page.note.isVisible())

@@ -324,9 +324,10 @@ class ComparePage(QWidget):
         dialog.fileSelected.connect(chosen)
         dialog.open()
 
-    @Slot()
-    def _clear_note(self) -> None:
-        self.note.clear()
+    @Slot(object)
+    def _show_note(self, text: str) -> None:
+        self.note.setText(text)
+        self.note.show()
 
     # Putting together
 
@@ -348,8 +349,8 @@ class ComparePage(QWidget):
         tree.laid_out.connect(self._laid_out)
         tree.refreshed.connect(self._refreshed)
         tree.entry_changed.connect(self.details.show_entry)
-        tree.entry_changed.connect(self._clear_note)
-        tree.said.connect(self.note.setText)
+        tree.entry_changed.connect(self.note.hide)
+        tree.said.connect(self._show_note)
         self.details.row_wanted.connect(tree.go_to_row)
         self.bars.rule_applied.connect(self._apply_rule)
         self.bars.rule_removed.connect(self._remove_rule)
@@ -364,6 +365,7 @@ class ComparePage(QWidget):
         self.sentence.setContentsMargins(12, 4, 12, 6)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.again.hide()
+        self.note.hide()
         self.why.setProperty("role", "flat")
         self.note.setProperty("role", "muted")
         upper = QWidget(self)
