@@ -147,11 +147,7 @@ def test_that_stopping_removes_everything_and_ends_the_processes(tmp_path: Path)
 def test_that_a_process_that_saves_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
     torch.save({"w": torch.randn(8)}, tmp_path / "x.pth")
     arguments = (str(tmp_path / "x.pth"), "", "cpu", str(tmp_path), "torch.save")
-    command = module_command(
-        "viewer.roundtrip.twice",
-        (str(tmp_path / "x.pth"), "", "cpu", str(tmp_path), "torch.save"),
-        flags=("-P", "-s"),
-    )
+    command = module_command("viewer.roundtrip.twice", arguments, flags=("-P", "-s"))
     left = subprocess.run(command, stdin=subprocess.DEVNULL, check=False, timeout=100)
     assert left.returncode == 1
     assert not (tmp_path / "torch.save").exists()
