@@ -101,6 +101,25 @@ def test_that_an_optimizer_of_another_model_is_found(tmp_path: Path) -> None:
     }
 
 
+def test_that_state_of_no_group_is_found(tmp_path: Path) -> None:
+    content = train(Plain(), "Adam").content
+    left_out = content["optimizer"]["param_groups"][0]["params"].pop()
+    checkpoint, report = checked(content, tmp_path)
+    finding = next(finding for finding in report.findings if "in no group" in finding.message)
+    assert finding.message == f"1 state of optimizer in no group, the first {left_out}"
+    assert [checkpoint.path_of(node) for node in finding.nodes] == [f"optimizer/state[{left_out}]"]
+    with pytest.raises(ValueError, match="doesn't match the size"):
+        torch.optim.Adam(Plain().parameters()).load_state_dict(content["optimizer"])
+
+
+def test_that_a_parameter_in_the_groups_twice_is_found(tmp_path: Path) -> None:
+    content = train(Plain(), "Adam").content
+    group = content["optimizer"]["param_groups"][0]
+    group["params"][1] = group["params"][0]
+    _, report = checked(content, tmp_path)
+    assert any("list 1 parameter more than once, the first 0" in finding.message for finding in report.findings)
+
+
 def test_that_state_for_strangers_is_found(tmp_path: Path) -> None:
     content = train(Plain(), "Adam", named=True).content
     content["model"] = {f"backbone.{name}": value for name, value in content["model"].items()}

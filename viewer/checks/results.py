@@ -16,6 +16,11 @@ MAX_NODES: Final = 1_000
 """Nodes that one finding lists; `count` says how many there are."""
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """1 entry has, 2 entries have, 1,000 entries have."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a check found.

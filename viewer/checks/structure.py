@@ -12,7 +12,7 @@ from viewer.checkpoint.meaning.models import WRAPPERS
 from viewer.checkpoint.meaning.results import MISFITS, OptimizerFacts, Recognition, StateDictFacts
 from viewer.checkpoint.nodes import Kind
 from viewer.checkpoint.tensors import NO_STORAGE, numel_of
-from viewer.checks.results import MAX_NODES, Finding
+from viewer.checks.results import MAX_NODES, Finding, counted
 
 PREFIXES: Final = "prefixes that will not load"
 DEVICES: Final = "device tags that need a map"
@@ -65,11 +65,12 @@ def _prefixes(look: Look, model: StateDictFacts) -> Iterator[Finding]:
     where = look.path(model.node)
     lead = _lead(names)
     if lead:
-        who = "AveragedModel" if averaged else " and ".join(_WHO[wrapper] for wrapper in WRAPPERS if wrapper in lead)
+        wrappers = ["AveragedModel"] if averaged else [_WHO[wrapper] for wrapper in WRAPPERS if wrapper in lead]
+        who = f"{' and '.join(wrappers)} {'puts' if len(wrappers) == 1 else 'put'}"
         yield Finding(
             PREFIXES,
             "warning",
-            f"all {len(names):,} keys of {where} have the prefix {lead!r} that {who} puts there: a plain model has "
+            f"all {len(names):,} keys of {where} have the prefix {lead!r} that {who} there: a plain model has "
             "none of them",
             f"{{k.removeprefix({lead!r}): v for k, v in state_dict.items()"
             + (" if k != 'n_averaged'}" if averaged else "}"),
@@ -193,8 +194,8 @@ def _misfits(look: Look, optimizer: OptimizerFacts) -> Iterator[Finding]:
         yield Finding(
             MISFIT,
             "error",
-            f"{len(wrong):,} entries of {look.path(optimizer.node)} have moments of another shape than the parameter "
-            f"that they would be loaded onto: {listed}{' …' if len(wrong) > _SHOWN else ''}",
+            f"{counted(len(wrong), 'entry', 'entries')} of {look.path(optimizer.node)} with moments of another shape "
+            f"than the parameter that they would be loaded onto: {listed}{' …' if len(wrong) > _SHOWN else ''}",
             "Make the optimizer from the parameters in the order in which the saved one had them, or start it anew",
             tuple([max(entries.state[entry], optimizer.node) for entry in wrong[:MAX_NODES]]),
             len(wrong),
@@ -204,7 +205,8 @@ def _misfits(look: Look, optimizer: OptimizerFacts) -> Iterator[Finding]:
         yield Finding(
             UNNAMED,
             "warning",
-            f"{look.path(optimizer.node)} has state for {len(optimizer.strangers):,} parameters that are not in "
+            f"{look.path(optimizer.node)} has state for "
+            f"{counted(len(optimizer.strangers), 'parameter that is', 'parameters that are')} not in "
             f"{look.path(optimizer.model)}: {shown}",
             "Check that optimizer and model come from the same run, and that their names have the same prefix",
             (optimizer.node,),
@@ -217,6 +219,38 @@ def _misfits(look: Look, optimizer: OptimizerFacts) -> Iterator[Finding]:
             f"{look.path(optimizer.node)}: {optimizer.naming}",
             "Check that optimizer and model come from the same run and were made with the same groups",
             (optimizer.node,),
+        )
+    yield from _groups(look, optimizer)
+
+
+def _groups(look: Look, optimizer: OptimizerFacts) -> Iterator[Finding]:
+    """Groups that do not hold what there is state for. `load_state_dict` refuses a parameter less, and takes state
+    of no group along without a use."""
+    entries = optimizer.entries
+    where = look.path(optimizer.node)
+    remedy = "Save the optimizer anew, or give its groups the ids of all states"
+    grouped = Counter(key for key, group in zip(entries.id, entries.group, strict=True) if group >= 0)
+    orphans = [entry for entry, group in enumerate(entries.group) if group < 0]
+    if orphans and grouped:  # groups without any ids are stripped on purpose
+        yield Finding(
+            UNNAMED,
+            "warning",
+            f"{counted(len(orphans), 'state', 'states')} of {where} in no group, the first "
+            f"{entries.id[orphans[0]]!r}",
+            remedy,
+            tuple([max(entries.state[entry], optimizer.node) for entry in orphans[:MAX_NODES]]),
+            len(orphans),
+        )
+    twice = [key for key, count in grouped.items() if count > 1]
+    if twice:
+        yield Finding(
+            UNNAMED,
+            "warning",
+            f"the groups of {where} list {counted(len(twice), 'parameter', 'parameters')} more than once, the first "
+            f"{twice[0]!r}",
+            remedy,
+            (optimizer.node,),
+            len(twice),
         )
 
 
@@ -250,7 +284,7 @@ def _unreadable(look: Look) -> Iterator[Finding]:
         yield Finding(
             UNREADABLE,
             "error",
-            f"{len(wrong):,} entries cannot be read; the first is {look.path(first)}: {why}",
+            f"{counted(len(wrong), 'entry', 'entries')} cannot be read; the first is {look.path(first)}: {why}",
             "Fetch or copy the file again, or save it anew from where it came",
             tuple(wrong[:MAX_NODES]),
             len(wrong),

@@ -10,7 +10,7 @@ from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.meaning.look import Look
 from viewer.checkpoint.meaning.results import OptimizerFacts, Recognition
 from viewer.checkpoint.nodes import Kind
-from viewer.checks.results import MAX_NODES, Finding
+from viewer.checks.results import MAX_NODES, Finding, counted
 from viewer.tensors.brief import TensorBrief
 
 NON_FINITE: Final = "non-finite values"
@@ -67,7 +67,8 @@ def _non_finite(look: Look, briefs: Mapping[int, TensorBrief]) -> Iterator[Findi
     yield Finding(
         NON_FINITE,
         "error",
-        f"{len(nodes):,} tensors hold NaN or infinite values: {listed}{' …' if len(nodes) > _SHOWN else ''}",
+        f"{counted(len(nodes), 'tensor holds', 'tensors hold')} NaN or infinite values: "
+        f"{listed}{' …' if len(nodes) > _SHOWN else ''}",
         "Go back to a checkpoint from before they appeared; training on from here stays NaN",
         tuple(nodes[:MAX_NODES]),
         len(nodes),
@@ -111,8 +112,8 @@ def _optimizer(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, Tenso
         yield Finding(
             STEP_ZERO,
             "error",
-            f"{len(at_zero):,} entries have step 0 and moments that are not zero, the first {look.path(at_zero[0])}: "
-            "bias correction would blow the next update up",
+            f"{counted(len(at_zero), 'entry has', 'entries have')} step 0 and moments that are not zero, the first "
+            f"{look.path(at_zero[0])}: bias correction would blow the next update up",
             "Set step to the number of steps that were made, or start the optimizer anew",
             tuple(at_zero[:MAX_NODES]),
             len(at_zero),
@@ -121,8 +122,8 @@ def _optimizer(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, Tenso
         yield Finding(
             NEGATIVE,
             "error",
-            f"{len(negative):,} second moments hold values below 0, the first {look.path(negative[0])}: their square "
-            "root is NaN",
+            f"{counted(len(negative), 'second moment holds', 'second moments hold')} values below 0, the first "
+            f"{look.path(negative[0])}: their square root is NaN",
             "The state is damaged: go back to an earlier checkpoint or start the optimizer anew",
             tuple(negative[:MAX_NODES]),
             len(negative),
@@ -131,7 +132,7 @@ def _optimizer(look: Look, optimizer: OptimizerFacts, briefs: Mapping[int, Tenso
         yield Finding(
             STUCK,
             "warning",
-            f"{len(stuck):,} steps cannot count {stuck_at}, the first {look.path(stuck[0])}",
+            f"{counted(len(stuck), 'step', 'steps')} cannot count {stuck_at}, the first {look.path(stuck[0])}",
             "Keep step in float32: convert it before training goes on",
             tuple(stuck[:MAX_NODES]),
             len(stuck),

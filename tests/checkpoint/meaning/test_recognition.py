@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim import lr_scheduler
 from torch.optim.swa_utils import AveragedModel
 
-from tests.checkpoint.meaning.training import Plain, Tied, recognised, train
+from tests.checkpoint.meaning.training import OPTIMIZERS, Plain, Tied, recognised, train
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.meaning.results import ROLES, Label, Recognition
 
@@ -62,6 +62,15 @@ def test_that_each_scheduler_is_recognised_with_its_values(scheduler: Any, tmp_p
     (part,) = [part for part in found[1].parts if part.kind == "scheduler"]
     assert dict(part.values)["last_epoch"] == "0"
     assert dict(part.values)["_last_lr"] == str(scheduler.state_dict()["_last_lr"])
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_that_an_optimizer_that_made_no_step_is_not_taken_for_another(kind: str, tmp_path: Path) -> None:
+    parameter = torch.nn.Parameter(torch.zeros(2, 2))
+    optimizer = getattr(torch.optim, kind)([parameter])
+    _, recognition = recognised({"optimizer": optimizer.state_dict()}, tmp_path)
+    (facts,) = recognition.optimizers
+    assert facts.kind == kind
 
 
 def test_that_random_states_and_scalers_are_recognised(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ class Rule:
     Attributes
     ----------
     group, state
-        Keys that a group and a state must have; a state that is empty contradicts nothing.
+        Keys that a group and a state must have. A rule with keys of a state says nothing before the first step.
     without
         Keys that neither may have.
     sure
@@ -55,6 +55,7 @@ RULES: Final = (
     _rule("LARS", "momentum trust_coefficient", sure=False),
     _rule("SGD", "momentum dampening nesterov"),
     _rule("Adan", "betas", "exp_avg_diff", sure=False),
+    _rule("Adan", "betas no_prox", sure=False),
     _rule("AdaBelief", "betas", "exp_avg_var", sure=False),
     _rule("AdamW", "betas correct_bias"),  # transformers.AdamW
     _rule("FusedLAMB", "betas grad_averaging max_grad_norm", sure=False),  # apex
@@ -97,12 +98,7 @@ def kind_of(group: Mapping[str, object], state_keys: frozenset[str], class_name:
         return _adam(group)
     have = state_keys | set(group)
     for rule in RULES:
-        if (
-            rule.group <= group.keys()
-            and (not state_keys or rule.state <= state_keys)
-            and (state_keys or not rule.state or rule.group)
-            and not rule.without & have
-        ):
+        if rule.group <= group.keys() and rule.state <= state_keys and not rule.without & have:
             keys = ", ".join(sorted(rule.group | (rule.state & state_keys)))
             return rule.kind, rule.sure, f"its groups and states have {keys}"
     if not state_keys and not group:

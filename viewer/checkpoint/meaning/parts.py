@@ -147,7 +147,7 @@ def _list_of_rng(look: Look, node: int) -> Found | None:
     items = look.items(node) if look.nodes.n_children[node] <= 1024 else []
     if not items or any(rng_tensor(look, item) is None for item in items):
         return None
-    title = f"random states of {len(items):,} devices"
+    title = f"random states of {len(items):,} {'device' if len(items) == 1 else 'devices'}"
     return Label(title, False, "each is as long as the state of a generator"), PartFacts(
         node, "rng", title, (("states", f"{len(items):,}"),)
     )
