@@ -142,6 +142,23 @@ def test_that_a_condition_on_values_says_that_they_are_not_scanned_yet_and_works
     qtbot.waitUntil(lambda: matches(page) is None)
 
 
+def test_that_a_filter_that_finds_nothing_while_a_scan_runs_says_so_far(
+    qtbot: QtBot, window: MainWindow, client: ScriptedClient, page: DocumentPage
+) -> None:
+    tree = tree_of(page)
+    window.actions_by_id["scan"].trigger()
+    tree.filter_edit.setText("has:nan")
+    qtbot.waitUntil(lambda: tree.words.startswith("No row matches the filter so far: the scan goes on."))
+    job = client.jobs_of(ScanAll)[-1]
+    with qtbot.waitSignal(page.scan.rows_came):
+        client.report(job, 16, 40, partial=ScanBatch([scan_row_of(0, VALUES[0])]))
+    qtbot.waitUntil(lambda: matches(page) == 1)  # found without another key
+    tree.filter_edit.setText("no such name")
+    qtbot.waitUntil(lambda: tree.words.startswith("No row matches the filter.\n"))
+    with qtbot.waitSignal(page.scan.changed):
+        client.answer(job, ScanTotals(1, 0, 0, 16))
+
+
 def test_that_the_choice_of_problems_filters_and_a_link_of_the_overview_makes_it(
     qtbot: QtBot, window: MainWindow, client: ScriptedClient, page: DocumentPage
 ) -> None:

@@ -32,7 +32,8 @@ class ElidedLabel(QLabel):
     @override
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
-        return QSize(metrics.horizontalAdvance(cut_middle(self.text())) + 2, metrics.height() + 2)
+        padding = self.width() - self.contentsRect().width()  # of a style sheet
+        return QSize(metrics.horizontalAdvance(cut_middle(self.text())) + padding + 2, metrics.height() + 2)
 
     @override
     def minimumSizeHint(self) -> QSize:

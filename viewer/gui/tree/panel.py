@@ -75,6 +75,7 @@ class TreePanel(QWidget):
         self._options = options
         self._texts: list[str] | None = None
         self._marks: Marks | None = None
+        self._asks_values = False  # the filter
         self._runner = SliceRunner(self)
         self._collector = SliceRunner(self)
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
@@ -230,7 +231,8 @@ class TreePanel(QWidget):
             mark_fault(self.filter_edit, str(error))
             return
         mark_fault(self.filter_edit, "")
-        if not spec.values.is_empty and not self.values.is_scanned:
+        self._asks_values = not spec.values.is_empty
+        if self._asks_values and not self.values.is_scanned:
             self._runner.stop()
             self.values.await_scan()
             self._say_nothing("The filter asks for values, and they are not scanned yet.\nF9 scans all of them.")
@@ -253,7 +255,8 @@ class TreePanel(QWidget):
         self.view.show_shape(shape, self.values.order)
         self.values.describe(shape)
         if shape.n_matches == 0:
-            self._say_nothing("No row matches the filter.\nEsc clears it.")
+            so_far = " so far: the scan goes on" if self._asks_values and self.values.is_running else ""
+            self._say_nothing(f"No row matches the filter{so_far}.\nEsc clears it.")
         else:
             self._stack.setCurrentWidget(self.view)
         matches = shape.n_matches

@@ -97,6 +97,11 @@ class TreeValues(QObject):
         """A scan has begun, so that a filter by values finds what there is so far."""
         return self._store is not None and self._store.has_begun
 
+    @property
+    def is_running(self) -> bool:
+        """More may come of the scan."""
+        return self._store is not None and self._store.is_running
+
     def set_store(self, store: ScanStore) -> None:
         """Show what this store knows and will know; called once."""
         self._store = store
