@@ -181,3 +181,26 @@ def test_that_plain_forms_of_objects_are_sorted_and_hold_no_name_twice(tmp_path:
         assert loaded(once.path)["items"] == {"items": "mine", "items_": [1, 2]}
         assert exported(once.path, tmp_path / "c.pth", **options).sha256 == once.sha256
     assert list(loaded(once.path)["rows"]) == ["data", "shape"]
+
+
+class Made:
+    """An object that pickle makes by a method of its class."""
+
+    @classmethod
+    def of(cls, name: str) -> Made:
+        made = cls()
+        made.name = name
+        return made
+
+    name = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Made.of, (self.name,)
+
+
+def test_that_a_method_that_a_pickle_calls_is_called_by_the_export_as_well(tmp_path: Path) -> None:
+    path = save({"it": Made.of("x")}, tmp_path / "a.pt")
+    once = exported(path, tmp_path / "b.pth", objects="keep")
+    assert loaded(once.path, weights_only=False)["it"].name == "x"
+    assert exported(once.path, tmp_path / "c.pth", objects="keep").sha256 == once.sha256
+    assert digest(path) == once.sha256

@@ -46,7 +46,8 @@ def normal_object(item: ObjectStandIn) -> NormalObject:
         item.made_by,
         item.args,
         item.kwargs,
-        type(item) is not CalledStandIn,
+        # What is no class cannot be made by `__new__`: a method that was reached through its class was called.
+        type(item) is not CalledStandIn and isinstance(item.made_by, StandInType),
         [state for state in item.state or () if state is not None],
         item.items,
         item.pairs,
