@@ -80,6 +80,26 @@ def test_that_objects_of_other_classes_are_left_out_and_said(tmp_path: Path) -> 
         run(live_task(checkpoint, checkpoint.find("args"), "cpu"))
 
 
+def test_that_shared_containers_are_rebuilt_once_and_cycles_are_left_out(tmp_path: Path) -> None:
+    shared = {"w": torch.ones(2), "n": [1, 2]}
+    cycle: dict[str, object] = {"x": 1}
+    cycle["self"] = cycle
+    torch.save({"a": shared, "b": shared, "c": cycle, "f": torch.nn.Linear}, tmp_path / "x.pth")
+    checkpoint = open_checkpoint(tmp_path / "x.pth")
+    live = run(live_task(checkpoint, 0, "cpu"))
+    made = live.root
+    assert isinstance(made, dict)
+    assert made["b"] is made["a"]
+    assert made["a"]["n"] == [1, 2]
+    assert made["c"] == {"x": 1}
+    said = [
+        "c/self: it contains itself",
+        "f: the name of a class or function is no plain container, tensor or scalar",
+    ]
+    assert live.left_out == said
+    assert _tried(tmp_path / "x.pth", "b", ways=("torch.save",)).n_tensors == 1
+
+
 def test_that_a_file_goes_through_all_ways_and_nothing_is_left(tmp_path: Path) -> None:
     before = _left()
     tied = torch.randn(3)

@@ -62,9 +62,15 @@ _MISSING: Final = object()
 def storage_nbytes(checkpoint: Checkpoint, node: int) -> int:
     """Bytes of all storages that a part of a checkpoint needs, each counted once."""
     storages: set[int] = set()
-    for below in checkpoint.nodes.tree_order(node):
-        if checkpoint.nodes.kind[below] == Kind.TENSOR:
-            storages.update(_storages_of(checkpoint, cast(int, checkpoint.nodes.value[below])))
+    waiting, seen = [node], {node}
+    while waiting:
+        for below in checkpoint.nodes.tree_order(waiting.pop()):
+            kind, value = checkpoint.nodes.kind[below], checkpoint.nodes.value[below]
+            if kind == Kind.TENSOR:
+                storages.update(_storages_of(checkpoint, cast(int, value)))
+            elif kind == Kind.LINK and value not in seen:
+                seen.add(cast(int, value))
+                waiting.append(cast(int, value))
     return sum(checkpoint.storages.nbytes[number] for number in storages)
 
 
@@ -112,8 +118,22 @@ class _Builder:
         self._total = total
         self._storages: dict[int, torch.UntypedStorage] = {}
         self._tensors: dict[int, torch.Tensor] = {}
+        self._made: dict[int, object] = {}
+        self._open: set[int] = set()
 
     def node_task(self, node: int, keys: tuple[Key, ...]) -> Task[object]:
+        nodes = self._checkpoint.nodes
+        if nodes.kind[node] == Kind.LINK:
+            node = cast(int, nodes.value[node])
+            if node in self._open:
+                return self._leave_out(keys, "it contains itself")
+        if node not in self._made:
+            self._open.add(node)
+            self._made[node] = yield from self._new_node_task(node, keys)
+            self._open.discard(node)
+        return self._made[node]
+
+    def _new_node_task(self, node: int, keys: tuple[Key, ...]) -> Task[object]:
         nodes = self._checkpoint.nodes
         kind, name = Kind(nodes.kind[node]), nodes.type_name(node)
         if kind == Kind.TENSOR:
@@ -144,7 +164,8 @@ class _Builder:
                 if item is not _MISSING:
                     items.append(item)
             return items if name == "list" else tuple(items)
-        return self._leave_out(keys, f"{name} is no plain container, tensor or scalar")
+        what = "the name of a class or function" if kind == Kind.REFERENCE else name
+        return self._leave_out(keys, f"{what} is no plain container, tensor or scalar")
 
     def _leave_out(self, keys: tuple[Key, ...], why: str) -> object:
         if len(self.live.left_out) < _MAX_SAID:
