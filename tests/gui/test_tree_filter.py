@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.gui.checkpoints import Tensor, experts, make_checkpoint
 from tests.gui.test_tree_layout import build, longest_step_s
+from viewer import open_checkpoint
+from viewer.checkpoint.meaning.recognise import recognise_task
+from viewer.gui.meaning.marks import Marks
 from viewer.gui.tree.display import DisplayTable
 from viewer.gui.tree.filter import BadFilter, Shape, filter_task, parse_filter, texts_task, whole
 from viewer.task import run
@@ -130,3 +136,20 @@ def test_that_a_search_in_44_000_rows_has_no_long_step() -> None:
 def test_that_the_whole_shape_shares_the_columns_of_its_table() -> None:
     table = build(TREE)
     assert whole(table).parent is table.parent
+
+
+def test_that_states_of_an_optimizer_are_found_by_the_parameter_s_name(tmp_path: Path) -> None:
+    names = ["body.weight", "body.bias", "head.weight"]
+    state = {n: {"exp_avg": torch.ones(n + 1), "exp_avg_sq": torch.ones(n + 1)} for n in range(3)}
+    group = {"lr": 0.1, "params": [0, 1, 2], "param_names": names}
+    model = {name: torch.ones(n + 1) for n, name in enumerate(names)}
+    torch.save({"model": model, "optimizer": {"state": state, "param_groups": [group]}}, tmp_path / "file.pth")
+    checkpoint = open_checkpoint(tmp_path / "file.pth")
+    table = build(checkpoint)
+    assert filtered(table, "head.weight exp_avg").n_matches == 0
+    table.marks = Marks(checkpoint, run(recognise_task(checkpoint)))
+    inside = {"", "optimizer", "optimizer/state", "optimizer/state/[2]"}
+    assert paths(table, filtered(table, "head.weight exp_avg_sq")) == inside | {"optimizer/state/[2]/exp_avg_sq"}
+    assert filtered(table, "/head.weight$/").n_matches == 2  # the parameter and its state
+    assert filtered(table, "/state.2..exp_avg$/").n_matches == 1  # by its own path still
+    assert filtered(table, "state/body").n_matches == 6

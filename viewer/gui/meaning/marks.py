@@ -59,6 +59,17 @@ class Marks:
         count = entries.n_candidates[entry]
         return f"one of {format_count(count)}" if count > 1 else ""
 
+    def names_of_states(self) -> dict[int, str]:
+        """The parameter's name by the node of its state, where it is certain and not the state's own key."""
+        return {
+            state: name
+            for optimizer in self.places.recognition.optimizers
+            for state, key, name in zip(
+                optimizer.entries.state, optimizer.entries.id, optimizer.entries.name, strict=True
+            )
+            if state >= 0 and name is not None and name != key
+        }
+
     def name_reason(self, node: int) -> str:
         """What hovering a state tells of its name."""
         place = self.places.entry_of_state(node)

@@ -75,7 +75,7 @@ def parse_filter(text: str, dtype: str = "", troubles: Trouble = NO_TROUBLE) -> 
     if _REPEATED_REPEAT.search(inner):
         raise BadFilter("a repeat of a repeat can take forever", advice="Write it with a single + or *")
     try:
-        pattern = re.compile(inner, re.IGNORECASE) if inner else None
+        pattern = re.compile(inner, re.IGNORECASE | re.MULTILINE) if inner else None
         return FilterSpec(pattern=pattern, dtype=dtype, values=ValueFilter(any_of=troubles))
     except (re.error, OverflowError, RecursionError) as error:
         raise BadFilter(f"not a regular expression: {error}") from error
@@ -132,8 +132,11 @@ def whole(table: DisplayTable) -> Shape:
 
 
 def texts_task(table: DisplayTable) -> Task[list[str]]:
-    """The text of each row that a filter looks into."""
+    """The text of each row that a filter looks into: its path; in a state of an optimizer, also that with the name of
+    the parameter in place of the state's number, on a line of its own."""
     texts: list[str] = [""]
+    named: dict[int, str] = {}
+    states = {} if table.marks is None else table.marks.names_of_states()
     for row in range(1, len(table)):
         parent = table.parent[row]
         above = texts[parent]
@@ -144,8 +147,14 @@ def texts_task(table: DisplayTable) -> Task[list[str]]:
             if above and not label.startswith("["):
                 label = ("." if _is_inside_prefix(table, parent) else "/") + label
             texts.append(above + label)
+            if name := states.get(table.node[row]):
+                named[row] = f"{above}/{name.lower()}"
+            elif parent in named:
+                named[row] = named[parent] + label
         if row % _SLICE == 0:
             yield Progress(row, len(table), "rows")
+    for row, path in named.items():
+        texts[row] += "\n" + path
     return texts
 
 

@@ -122,6 +122,9 @@ class TreePanel(QWidget):
         """What was recognised: badges, and names beside the numbers of optimizer entries."""
         self._marks = marks
         self.model.table.marks = marks
+        self._texts = None  # the filter finds those names
+        if self._narrows():
+            self._apply_filter()
         self.view.viewport().update()
 
     def focus_filter(self) -> None:
