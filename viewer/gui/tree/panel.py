@@ -262,13 +262,11 @@ class TreePanel(QWidget):
             self._say_nothing(f"No row matches the filter{so_far}.\nEsc clears it.")
         else:
             self._stack.setCurrentWidget(self.view)
-        matches = shape.n_matches
-        told = (
-            ""
-            if matches is None
-            else f"{format_count(matches)} of {format_count(len(self.model.table) - 1)} rows match"
-        )
-        self.filter_edit.setToolTip(told or FILTER_HELP)
+        if shape.n_matches is None:
+            self.filter_edit.setToolTip(FILTER_HELP)
+        else:
+            of = f"{format_count(shape.n_matches)} of {format_count(len(self.model.table) - 1)}"
+            self.filter_edit.setToolTip(f"{of} rows match")
 
     def _say_nothing(self, words: str) -> None:
         self._nothing.setText(words)
@@ -284,12 +282,11 @@ class TreePanel(QWidget):
         )
 
     def _reset_filter(self) -> None:
-        for widget in (self.filter_edit, self.dtype_box):
-            widget.blockSignals(True)
-        self.filter_edit.clear()
+        self.filter_edit.clear()  # with its signal, by which the button inside it goes
+        self._debounce.stop()
+        self.dtype_box.blockSignals(True)
         self.dtype_box.setCurrentIndex(0)
-        for widget in (self.filter_edit, self.dtype_box):
-            widget.blockSignals(False)
+        self.dtype_box.blockSignals(False)
         self.values.reset()
         self.values.describe(None)
         self._stack.setCurrentWidget(self.view)
