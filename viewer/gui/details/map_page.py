@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QStackedWidget, QWidget
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorRef
@@ -27,6 +27,7 @@ from viewer.gui.details.notice import Notice
 from viewer.gui.details.picture_export import Exportable, ExportMenu
 from viewer.gui.details.slice_bar import SliceBar
 from viewer.gui.details.slice_choice import SliceChoice
+from viewer.gui.details.slice_layout import lay_out
 from viewer.gui.details.tabs import TabTools
 from viewer.gui.details.tensor_range import TensorRange
 from viewer.gui.details.value_text import exact_lines
@@ -93,7 +94,14 @@ class MapPage(QWidget):
         )
         for widget in (self.canvas, self.line, self.number, self.notice):
             self._area.addWidget(widget)
-        self._lay_out()
+        lay_out(
+            self,
+            self.bar,
+            (self.options, self.kernels, self.info, self.all, self.export),
+            self.info,
+            self._area,
+            (self.about, self.legend),
+        )
         self._later = QTimer(self, singleShot=True, interval=_WHOLE_AFTER_MS)
         self._later.timeout.connect(self._ask_whole)
         for canvas in (self.canvas, self.line):
@@ -114,32 +122,6 @@ class MapPage(QWidget):
         choice.stepped.connect(self._step)
         tools.theme.changed.connect(self._restyle)
         self._restyle()
-
-    def _lay_out(self) -> None:
-        tools = QHBoxLayout()
-        tools.setSpacing(8)
-        tools.addWidget(self.options)
-        tools.addWidget(self.kernels)
-        tools.addWidget(self.info, 1)
-        tools.addWidget(self.all)
-        tools.addWidget(self.export)
-        self.bar.line.addStretch(1)
-        upper = QVBoxLayout()
-        upper.setContentsMargins(16, 6, 16, 6)
-        upper.setSpacing(6)
-        upper.addWidget(self.bar)
-        upper.addLayout(tools)
-        below = QHBoxLayout()
-        below.setContentsMargins(16, 4, 16, 6)
-        below.setSpacing(8)
-        below.addWidget(self.about, 1)
-        below.addWidget(self.legend)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(upper)
-        layout.addWidget(self._area, 1)
-        layout.addLayout(below)
 
     # From the panel
 

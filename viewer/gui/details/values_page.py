@@ -7,7 +7,7 @@ from typing import Final
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QStackedWidget, QToolButton, QWidget
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.checkpoint.tensors import TensorRef
@@ -20,6 +20,7 @@ from viewer.gui.details.latest import Latest
 from viewer.gui.details.notice import Notice
 from viewer.gui.details.slice_bar import SliceBar
 from viewer.gui.details.slice_choice import SliceChoice
+from viewer.gui.details.slice_layout import lay_out
 from viewer.gui.details.tabs import TabTools
 from viewer.gui.details.tensor_range import TensorRange
 from viewer.gui.details.value_blocks import ValueBlocks
@@ -85,7 +86,9 @@ class ValuesPage(QWidget):
         self._area = QStackedWidget(self)
         self._area.addWidget(self.grid)
         self._area.addWidget(self.notice)
-        self._lay_out()
+        lay_out(
+            self, self.bar, (self.go_to, self.options, self.copy), self.go_to, self._area, (self.about, self.strip)
+        )
         self._late = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self._late.timeout.connect(self.model.tell_all)
 
@@ -110,30 +113,6 @@ class ValuesPage(QWidget):
         tools.theme.changed.connect(self._restyle)
         self._style()
         self._restyle()
-
-    def _lay_out(self) -> None:
-        tools = QHBoxLayout()
-        tools.setSpacing(8)
-        tools.addWidget(self.go_to, 1)
-        tools.addWidget(self.options)
-        tools.addWidget(self.copy)
-        self.bar.line.addStretch(1)
-        upper = QVBoxLayout()
-        upper.setContentsMargins(16, 6, 16, 6)
-        upper.setSpacing(6)
-        upper.addWidget(self.bar)
-        upper.addLayout(tools)
-        below = QHBoxLayout()
-        below.setContentsMargins(16, 4, 16, 6)
-        below.setSpacing(8)
-        below.addWidget(self.about, 1)
-        below.addWidget(self.strip)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(upper)
-        layout.addWidget(self._area, 1)
-        layout.addLayout(below)
 
     # From the panel
 
