@@ -145,9 +145,7 @@ class _Row(QWidget):
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(
-            True
-        )  # as the label said before: a long text takes more lines
+        policy.setHeightForWidth(True)  # as the label said before: a long text takes more lines
         self._text.setSizePolicy(policy)
         self._close = QToolButton(self)
         self._close.setProperty("role", "flat")
