@@ -28,7 +28,11 @@ class RunLog:
     def add(self, memo: int, start: int, end: int, made: int) -> None:
         self._runs.append((memo, start, end, made))
 
-    def memoized(self, start: int, end: int) -> list[bytes]:
+    def made(self, start: int, end: int, *, in_arguments: bool) -> int:
+        """Entries of the memo that a run makes by MEMOIZE, whose byte may also stand in arguments, or does not."""
+        return len(self._memoized(start, end)) if in_arguments else bytes(self._data[start:end]).count(b"\x94")
+
+    def _memoized(self, start: int, end: int) -> list[bytes]:
         """The MEMOIZE opcodes of a run, each after the opcode of the tuple that it keeps, if it is one."""
         return [found for found in _MEMOIZED.findall(self._data, start, end) if found]
 
@@ -68,7 +72,7 @@ class RunLog:
                 first, start, end, made = self._runs[at]
                 if index - first >= made:
                     continue  # made outside runs
-                entries = self.memoized(start, end)
+                entries = self._memoized(start, end)
             if len(entries[index - first]) > 1:
                 count += fetched[index]
         return count

@@ -169,7 +169,7 @@ class _Scanner:
                 matched = run.match(data, position)
                 if matched is not None:
                     end = since = matched.end()
-                    made = self._made(position, end) if self.memoize else 0
+                    made = self.runs.made(position, end, in_arguments=self.filled) if self.memoize else 0
                     self.runs.add(self.memo, position, end, made)
                     self.memo += made
                     position, last, flat = end, _LIGHT, 0
@@ -386,12 +386,6 @@ class _Scanner:
         if following in (0x71, 0x72, 0x94):
             following = self.data[position + 1 + LENGTHS[following]]
         return following in b"RQ\x81b"
-
-    def _made(self, start: int, end: int) -> int:
-        """Entries of the memo that a run makes by MEMOIZE."""
-        if self.filled:
-            return len(self.runs.memoized(start, end))
-        return bytes(self.data[start:end]).count(b"\x94")  # runs have no such byte in arguments
 
     def _compile(self, position: int) -> re.Pattern[bytes]:
         steps = self.heavy | self.long.keys() | self.small
