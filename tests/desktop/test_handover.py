@@ -6,7 +6,9 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,13 @@ from viewer.errors import ViewerError
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    found = place()
-    assert found is not None
-    return found
+    with tempfile.TemporaryDirectory(prefix="run-", dir="/tmp") as folder:  # a socket's path has to be short
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        found = place()
+        assert found is not None
+        yield found
 
 
 def test_that_a_message_arrives_as_it_was_sent() -> None:
@@ -64,9 +67,10 @@ def test_that_the_place_is_the_users_alone_and_one_per_screen(at: Path, monkeypa
 def test_that_a_link_or_a_long_folder_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "checkpoint-viewer").symlink_to(tmp_path / "elsewhere")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert place() is None
+    with tempfile.TemporaryDirectory(prefix="run-", dir="/tmp") as short:
+        (Path(short) / "checkpoint-viewer").symlink_to(tmp_path / "elsewhere")
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        assert place() is None
     long = tmp_path / ("x" * 90)
     long.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
