@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from viewer.tensors.exact import UNIT_BITS, Moments, fixed, ratio
+from viewer.tensors.scratch import work_bytes
 from viewer.tensors.sums import (
     ROW_BITS,
     exact_total,
@@ -99,9 +100,16 @@ class FloatWork:
 
         self.length = length
         self.by_numpy = device.type == "cpu"
-        self.values = torch.empty(length, dtype=torch.float64, device=device)
-        self.spare = torch.empty(length, dtype=torch.float64, device=device)
-        self.mask = torch.empty(length, dtype=torch.bool, device=device)
+        self.values = self._empty(torch.float64, device)
+        self.spare = self._empty(torch.float64, device)
+        self.mask = self._empty(torch.bool, device)
+
+    def _empty(self, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        import torch
+
+        if device.type != "cpu":
+            return torch.empty(self.length, dtype=dtype, device=device)
+        return torch.from_numpy(work_bytes(self.length * dtype.itemsize)).view(dtype)
 
     def count_below(self, values: torch.Tensor, bound: float) -> int:
         """How many values are less than `bound`, which must be a number of their dtype."""
