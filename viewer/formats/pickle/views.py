@@ -101,13 +101,20 @@ def quick_rebuild(session: PickleSession) -> Callable[..., object]:
             and not more
         ):
             return by_new(cls, storage, offset, size, stride, requires_grad, hooks, *more)
-        first = last = offset + storage.first
-        numel = 1
-        for extent, step in zip(size, stride):  # noqa: B905 - of one length, and `strict` costs a tenth of the call
-            if type(extent) is not int or type(step) is not int or extent < 0 or step < 0:
+        first = offset + storage.first
+        if len(size) == 1:  # nearly all are vectors and matrices; a loop takes twice the time
+            (numel,), (step,) = size, stride
+            if type(numel) is not int or type(step) is not int or numel < 0 or step < 0:
                 return by_new(cls, storage, offset, size, stride, requires_grad, hooks)
-            numel *= extent
-            last += (extent - 1) * step
+            last = first + (numel - 1) * step
+        else:
+            last = first
+            numel = 1
+            for extent, step in zip(size, stride):  # noqa: B905 - of one length, and `strict` costs a tenth
+                if type(extent) is not int or type(step) is not int or extent < 0 or step < 0:
+                    return by_new(cls, storage, offset, size, stride, requires_grad, hooks)
+                numel *= extent
+                last += (extent - 1) * step
         dtype = storage.dtype
         number = storage.number
         if numel > LARGEST or first > LARGEST or (numel and (last + 1) * _ITEMSIZE[dtype] > storage_nbytes[number]):
