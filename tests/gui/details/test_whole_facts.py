@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import thread_time
 from typing import Any
 
 from tests.gui.details.handmade import CheckpointBuilder
@@ -143,11 +142,10 @@ def test_that_a_file_without_tensors_adds_up_to_nothing() -> None:
     assert (facts.tensors, facts.parts, facts.devices, waste_words(facts)) == (0, [], [], "")
 
 
-def test_that_no_step_over_a_large_file_is_long() -> None:
+def test_that_a_large_file_is_gone_through_in_many_steps() -> None:
     make = CheckpointBuilder(Path("/x/a.pth"))
-    names = (f"model.layers.{layer}.w{part}" for layer in range(400) for part in range(25))
+    names = [f"model.layers.{layer}.w{part}" for layer in range(400) for part in range(25)]
     checkpoint = make.build({name: make.tensor_leaf("float32", (4,)) for name in names})
-    longest, before = 0.0, thread_time()
-    for _ in whole_task(checkpoint):
-        longest, before = max(longest, thread_time() - before), thread_time()
-    assert longest < 0.25
+    steps = list(whole_task(checkpoint))
+    # Several passes, each with a step for a thousand tensors: how long one takes is the machine's affair.
+    assert len(steps) >= 4 * len(names) // 1_000
