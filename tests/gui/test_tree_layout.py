@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Generator
-from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -190,24 +188,17 @@ def test_that_every_name_is_shown_once_and_reads_as_it_is(names: list[str], natu
     assert table.n_tensors[0] == len(names)
 
 
-def longest_step_s(task: Generator[object, None, object]) -> float:
-    """Of this thread's own time: other processes may take the processor at any moment."""
-    longest, before = 0.0, thread_time()
-    for _ in task:
-        longest, before = max(longest, thread_time() - before), thread_time()
-    return max(longest, thread_time() - before)
-
-
-def test_that_no_step_of_laying_out_40_000_tensors_is_long() -> None:
+def test_that_40_000_tensors_are_laid_out_in_many_steps() -> None:
     checkpoint = experts(4, 1000)
-    assert min(longest_step_s(build_task(checkpoint, DisplayOptions())) for _ in range(3)) < 0.05
+    # How long a step takes is measured in benchmarks/gui_gaps.py.
+    assert sum(1 for _ in build_task(checkpoint, DisplayOptions())) >= len(checkpoint.nodes) // 500
 
 
-def test_that_no_step_of_ordering_very_many_siblings_is_long() -> None:
+def test_that_very_many_siblings_are_ordered_in_many_steps() -> None:
     numbers = list(range(60_000))
     random.Random(1).shuffle(numbers)
     checkpoint = make_checkpoint({f"k{number}": None for number in numbers})
-    assert min(longest_step_s(build_task(checkpoint, DisplayOptions())) for _ in range(3)) < 0.1
+    assert sum(1 for _ in build_task(checkpoint, DisplayOptions())) >= len(numbers) // 500
     table = build(checkpoint)
     assert labels(table, "1 – 10,000")[:3] == ["k0", "k1", "k2"]
 
