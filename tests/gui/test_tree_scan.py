@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.gui.checkpoints import Tensor, experts, make_checkpoint
 from tests.gui.scan_rows import scan_row_of
-from tests.gui.test_tree_layout import build, longest_step_s
+from tests.gui.test_tree_layout import build
 from viewer.gui.scan_troubles import ANY_TROUBLE, Trouble
 from viewer.gui.tree.cells import cell, tooltip
 from viewer.gui.tree.columns import SCANNED, Column
@@ -226,7 +226,7 @@ def test_that_a_list_in_an_order_keeps_the_rules_of_qt_and_shows_paths(qtbot: Qt
     assert tester.model() is model
 
 
-def test_that_ordering_a_large_file_takes_short_steps_and_lists_no_more_than_can_be_laid_out() -> None:
+def test_that_ordering_a_large_file_takes_many_steps_and_lists_no_more_than_can_be_laid_out() -> None:
     checkpoint = experts(20, 300)
     table = build(checkpoint)
     rng = np.random.default_rng(0)
@@ -236,4 +236,4 @@ def test_that_ordering_a_large_file_takes_short_steps_and_lists_no_more_than_can
     assert len(shape) == min(MAX_LISTED, len(checkpoint.tensors)) + 1
     figures = [table.scan[table.tensor(row) or 0].max or 0.0 for row in shape.rows[1:]]
     assert figures == sorted((row.max or 0.0 for row in table.scan.values()), reverse=True)[:MAX_LISTED]
-    assert longest_step_s(order_task(table, whole(table), Order(Column.MAX, descending=True))) < 1
+    assert sum(1 for _ in order_task(table, whole(table), Order(Column.MAX, descending=True))) >= 40
