@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.checkpoint.meaning.handmade import Columns
@@ -52,6 +52,8 @@ def _containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 def _built(tree: Any, columns: Columns) -> object:
     match tree:
+        case list():  # first: a pattern of two matches lists as well as the tuples that stand for objects and tensors
+            return [_built(item, columns) for item in tree]
         case ("object", dict() as state):
             made = ObjectStandIn("net.Thing")
             made.__setstate__({key: _built(item, columns) for key, item in state.items()})
@@ -60,12 +62,11 @@ def _built(tree: Any, columns: Columns) -> object:
             return columns.tensor(*shape, dtype=dtype)
         case dict():
             return {key: _built(item, columns) for key, item in tree.items()}
-        case list():
-            return [_built(item, columns) for item in tree]
     return tree
 
 
 @settings(max_examples=300, deadline=None)
+@example(tree=["", []])
 @given(st.recursive(_LEAVES, _containers, max_leaves=30))
 def test_that_any_tree_is_recognised_checked_and_reported(tree: Any) -> None:
     columns = Columns()
