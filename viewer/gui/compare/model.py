@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from viewer.gui.compare.cells import FIGURES, TITLES, Column, bar_share, cell, exact_cell
 from viewer.gui.compare.rollups import RollUps
@@ -13,25 +13,23 @@ from viewer.gui.compare.table import CompareTable
 from viewer.gui.compare.verdicts import TOKENS
 from viewer.gui.details.tips import plain_tip
 from viewer.gui.override import override
+from viewer.gui.placed_model import Index, PlacedModel
 from viewer.gui.theme import Theme
-
-_Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 _Role: TypeAlias = Qt.ItemDataRole
 _RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _N_COLUMNS: Final = len(Column)
-_TOP: Final = QModelIndex()
 BAR_ROLE: Final = int(_Role.UserRole)
 """How long the bar of a row is, from 0 to 1; None for no bar."""
 _MONO: Final = FIGURES | {Column.LEFT, Column.RIGHT}
 
 
-class CompareModel(QAbstractItemModel):
+class CompareModel(PlacedModel):
     """Entries of a CompareTable. `data` formats what is in memory and does nothing else."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(NOTHING_SHOWN, _N_COLUMNS, parent)
         self._theme = theme
         self._table: CompareTable | None = None
         self._rollups: RollUps | None = None
@@ -52,6 +50,7 @@ class CompareModel(QAbstractItemModel):
         """Show other entries; all indexes become invalid."""
         self.beginResetModel()
         self._table, self._rollups, self._shown = table, rollups, shown
+        self._place(shown)
         self.endResetModel()
 
     def set_sorted_by(self, by: Column | None) -> None:
@@ -61,10 +60,9 @@ class CompareModel(QAbstractItemModel):
 
     def verdicts_changed(self) -> None:
         """Results came: any row may say something else."""
-        if count := self.rowCount():
-            self.dataChanged.emit(self.index(0, 0), self.index(count - 1, _N_COLUMNS - 1))
+        self._top_changed(0, _N_COLUMNS - 1)
 
-    def entry_of(self, index: _Index) -> int:
+    def entry_of(self, index: Index) -> int:
         """The entry at an index; 0 for an invalid one."""
         return self._shown.entries[index.internalId()] if index.isValid() else 0
 
@@ -73,38 +71,8 @@ class CompareModel(QAbstractItemModel):
         position = self._shown.position_of(entry)
         return self.index_at(position) if position else QModelIndex()
 
-    def index_at(self, position: int, column: int = Column.NAME) -> QModelIndex:
-        """The index of a position, which is above 0."""
-        return self.createIndex(position - self._shown.first_child[self._shown.parent[position]], column, position)
-
     @override
-    def index(self, row: int, column: int, parent: _Index = _TOP) -> QModelIndex:
-        position = parent.internalId() if parent.isValid() else 0
-        if 0 <= row < self._shown.n_children[position] and 0 <= column < _N_COLUMNS:
-            return self.createIndex(row, column, self._shown.first_child[position] + row)
-        return QModelIndex()
-
-    @override
-    def parent(self, index: _Index) -> QModelIndex:  # type: ignore[override]  # QObject.parent() is another method
-        above = self._shown.parent[index.internalId()] if index.isValid() else 0
-        return self.index_at(above) if above > 0 else QModelIndex()
-
-    @override
-    def rowCount(self, parent: _Index = _TOP) -> int:
-        if not parent.isValid():
-            return self._shown.n_children[0]
-        return 0 if parent.column() else self._shown.n_children[parent.internalId()]
-
-    @override
-    def hasChildren(self, parent: _Index = _TOP) -> bool:
-        return self.rowCount(parent) > 0
-
-    @override
-    def columnCount(self, parent: _Index = _TOP) -> int:  # noqa: ARG002
-        return _N_COLUMNS
-
-    @override
-    def data(self, index: _Index, role: int = _Role.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = _Role.DisplayRole) -> Any:
         table, rollups = self._table, self._rollups
         if table is None or rollups is None or not index.isValid():
             return None
@@ -133,7 +101,7 @@ class CompareModel(QAbstractItemModel):
                 return _RIGHT if section in FIGURES else _LEFT
         return None
 
-    def _color(self, rollups: RollUps, index: _Index) -> Any:
+    def _color(self, rollups: RollUps, index: Index) -> Any:
         column = index.column()
         if column == Column.LEFT:
             return self._theme.color("left")

@@ -1,22 +1,21 @@
-"""The item model: a shape over a display table. Indexes carry a position, so no Python object is made per row."""
+"""The item model: a shape over a display table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from viewer.checkpoint.document import Checkpoint
 from viewer.gui.override import override
+from viewer.gui.placed_model import Index, PlacedModel
 from viewer.gui.tree.cells import cell, name_beside, problem_of, tooltip
 from viewer.gui.tree.columns import EXPLAINED, SCANNED, TITLES, Column
 from viewer.gui.tree.display import DisplayTable
 from viewer.gui.tree.filter import Shape, whole
 from viewer.gui.tree.order import Order
 from viewer.tensors.scan_results import ScanRow
-
-_Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 _DISPLAY: Final = Qt.ItemDataRole.DisplayRole
 _TOOLTIP: Final = Qt.ItemDataRole.ToolTipRole
@@ -25,17 +24,16 @@ _ACCESSIBLE: Final = Qt.ItemDataRole.AccessibleTextRole
 _RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _N_COLUMNS: Final = len(Column)
-_TOP: Final = QModelIndex()
 
 
-class TreeModel(QAbstractItemModel):
+class TreeModel(PlacedModel):
     """Rows of a DisplayTable in a Shape. `data` formats what is in memory and does nothing else."""
 
     def __init__(self, checkpoint: Checkpoint, parent: QObject | None = None) -> None:
-        super().__init__(parent)
         # One invisible row, until the real ones are laid out.
         self._table = DisplayTable(checkpoint)
         self._shape = Shape((0,), (-1,), (0,), (0,))
+        super().__init__(self._shape, _N_COLUMNS, parent)
         self._order: Order | None = None
 
     @property
@@ -51,6 +49,7 @@ class TreeModel(QAbstractItemModel):
         self.beginResetModel()
         self._table = table
         self._shape = whole(table) if shape is None else shape
+        self._place(self._shape)
         self.endResetModel()
 
     def set_shape(self, shape: Shape, order: Order | None = None) -> None:
@@ -72,7 +71,7 @@ class TreeModel(QAbstractItemModel):
         self._table.scan = scan
         self._table.nan_inside.clear()
         self._count_nan(scan)
-        self._repaint_scan()
+        self._top_changed(SCANNED[0], SCANNED[-1])
 
     def scan_came(self, numbers: Sequence[int]) -> None:
         """The rows of these tensors have their figures now."""
@@ -104,13 +103,7 @@ class TreeModel(QAbstractItemModel):
             touched |= above
         return touched
 
-    def _repaint_scan(self) -> None:
-        n_top = self._shape.n_children[0]
-        if n_top:  # a view repaints all that it shows
-            first = self.index_at(self._shape.first_child[0], SCANNED[0])
-            self.dataChanged.emit(first, self.index_at(self._shape.first_child[0] + n_top - 1, SCANNED[-1]))
-
-    def row_of(self, index: _Index) -> int:
+    def row_of(self, index: Index) -> int:
         """The display row of an index; 0 for an invalid one."""
         return self._shape.rows[index.internalId()] if index.isValid() else 0
 
@@ -119,38 +112,8 @@ class TreeModel(QAbstractItemModel):
         position = self._shape.position_of(row)
         return self.index_at(position, column) if position else QModelIndex()
 
-    def index_at(self, position: int, column: int = Column.NAME) -> QModelIndex:
-        """The index of a position of the shape, which is above 0."""
-        return self.createIndex(position - self._shape.first_child[self._shape.parent[position]], column, position)
-
     @override
-    def index(self, row: int, column: int, parent: _Index = _TOP) -> QModelIndex:
-        position = parent.internalId() if parent.isValid() else 0
-        if 0 <= row < self._shape.n_children[position] and 0 <= column < _N_COLUMNS:
-            return self.createIndex(row, column, self._shape.first_child[position] + row)
-        return QModelIndex()
-
-    @override
-    def parent(self, index: _Index) -> QModelIndex:  # type: ignore[override]  # QObject.parent() is another method
-        above = self._shape.parent[index.internalId()] if index.isValid() else 0
-        return self.index_at(above) if above > 0 else QModelIndex()
-
-    @override
-    def rowCount(self, parent: _Index = _TOP) -> int:
-        if not parent.isValid():
-            return self._shape.n_children[0]
-        return 0 if parent.column() else self._shape.n_children[parent.internalId()]
-
-    @override
-    def hasChildren(self, parent: _Index = _TOP) -> bool:
-        return self.rowCount(parent) > 0
-
-    @override
-    def columnCount(self, parent: _Index = _TOP) -> int:  # noqa: ARG002
-        return _N_COLUMNS
-
-    @override
-    def data(self, index: _Index, role: int = _DISPLAY) -> Any:
+    def data(self, index: Index, role: int = _DISPLAY) -> Any:
         if role == _DISPLAY:
             if not index.isValid():
                 return None
