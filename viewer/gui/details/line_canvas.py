@@ -6,9 +6,8 @@ import math
 from bisect import bisect_right
 from typing import Final
 
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QFocusEvent,
     QFontMetrics,
     QKeyEvent,
     QMouseEvent,
@@ -16,20 +15,18 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPolygonF,
-    QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.details.scale import Scale
 from viewer.gui.details.ticks import value_labels, value_ticks
+from viewer.gui.details.zoom_canvas import ZOOM_STEP, ZoomCanvas
 from viewer.gui.format import format_number
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 from viewer.tensors.slice_results import HAS_NAN, HAS_NEGINF, HAS_POSINF, LineEnvelope
 
-_STEP: Final = 0.8
-_REST_MS: Final = 60
 _NARROWEST: Final = 8.0
 _KINDS: Final = ((HAS_NAN, "NaN", "nan"), (HAS_POSINF, "+inf", "posinf"), (HAS_NEGINF, "−inf", "neginf"))
 _RUG: Final = 8
@@ -38,38 +35,25 @@ _DOTS_UP_TO: Final = 80
 """Elements that get a dot each besides the line."""
 
 
-class LineCanvas(QWidget):
+class LineCanvas(ZoomCanvas):
     """Draws a LineEnvelope.
 
     Signals
     -------
     looked_at
         Carries first and end of the indexes in view, and the pixels they are drawn in.
-    pointed
-        Carries words about the point that is pointed at, or "".
-    zoomed
-        Carries True where a part of the axis is in view.
     """
 
     looked_at = Signal(object, object, object)  # an index may exceed 32 bits
-    pointed = Signal(str)
-    zoomed = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "Line of values", parent)
         self._length = 1
         self._line: LineEnvelope | None = None
         self._part: tuple[float, float] | None = None
         self._cross: float | None = None
         self._press: float | None = None
         self._band: tuple[float, float] | None = None
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Line of values")
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self.tell_looked_at)
         theme.changed.connect(self.update)
 
     @property
@@ -106,6 +90,7 @@ class LineCanvas(QWidget):
         self._line = line
         self._point(self._cross)
 
+    @override
     def tell_looked_at(self) -> None:
         self._rest.stop()
         first, end = self.part
@@ -118,11 +103,9 @@ class LineCanvas(QWidget):
         first = min(max((first + end - size) / 2, 0.0), self._length - size)
         was_all = self._part is None
         self._part = None if size >= self._length else (first, first + size)
-        if was_all != (self._part is None):
-            self.zoomed.emit(self._part is not None)
-        self._rest.start()
-        self.update()
+        self._part_changed(was_all=was_all, is_all=self._part is None)
 
+    @override
     def reset(self) -> None:
         self.set_part(0.0, float(self._length))
 
@@ -131,6 +114,10 @@ class LineCanvas(QWidget):
         first, end = self.part
         about = about if about is not None else self._cross if self._cross is not None else (first + end) / 2
         self.set_part(about + (first - about) * factor, about + (end - about) * factor)
+
+    @override
+    def leave(self) -> None:
+        self._point(None)
 
     def words(self, index: float) -> str:
         """What is drawn at a place of the axis."""
@@ -159,9 +146,7 @@ class LineCanvas(QWidget):
 
     def _point(self, cross: float | None) -> None:
         self._cross = cross
-        words = "" if cross is None else self.words(cross)
-        self.setAccessibleDescription(words)
-        self.pointed.emit(words)
+        self._say("" if cross is None else self.words(cross))
         self.update()
 
     # Painting
@@ -304,18 +289,9 @@ class LineCanvas(QWidget):
         self.update()
 
     @override
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: ARG002
-        self.reset()
-
-    @override
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self.zoom(_STEP ** (event.angleDelta().y() / 120), self._index_at(event.position().x()))
+        self.zoom(ZOOM_STEP ** (event.angleDelta().y() / 120), self._index_at(event.position().x()))
         event.accept()
-
-    @override
-    def leaveEvent(self, event: QEvent) -> None:
-        self._point(None)
-        super().leaveEvent(event)
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -330,9 +306,9 @@ class LineCanvas(QWidget):
                 at = (first + end) / 2 if self._cross is None else self._cross + sign * step
                 self._point(math.floor(min(max(at, 0.0), self._length - 1)) + 0.5)
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Up):
-            self.zoom(_STEP)
+            self.zoom(ZOOM_STEP)
         elif key in (Qt.Key.Key_Minus, Qt.Key.Key_Down):
-            self.zoom(1 / _STEP)
+            self.zoom(1 / ZOOM_STEP)
         elif key == Qt.Key.Key_Home:
             self.reset()
         elif key == Qt.Key.Key_Escape and self._cross is not None:
@@ -341,19 +317,5 @@ class LineCanvas(QWidget):
             super().keyPressEvent(event)
 
     @override
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
-
-    @override
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._rest.start()
-
-    @override
     def sizeHint(self) -> QSize:
         return QSize(640, 400)
-
-    @override
-    def minimumSizeHint(self) -> QSize:
-        return QSize(200, 140)

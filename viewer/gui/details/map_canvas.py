@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QFocusEvent,
     QFontMetrics,
     QImage,
     QKeyEvent,
@@ -18,21 +17,18 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
-    QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.details.map_colours import ColourName, colour_table
 from viewer.gui.details.map_picture import Picture
 from viewer.gui.details.map_rulers import paint_colour_bar, paint_rulers
 from viewer.gui.details.map_view import Frame, Part, fitted, whole
+from viewer.gui.details.zoom_canvas import ZOOM_STEP, ZoomCanvas
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 
-_STEP: Final = 0.8
-_REST_MS: Final = 60
-"""Zooming and resizing have come to rest for the moment: now the part in view is worth reading."""
 _TOP: Final = 10
 _DRAG_FROM: Final = 4
 """Pixels below which a drag is a click."""
@@ -43,26 +39,19 @@ MOUSE_AND_KEYS: Final = (
 )
 
 
-class MapCanvas(QWidget):
+class MapCanvas(ZoomCanvas):
     """Draws a picture of the whole slice, and over it a finer one of what is in view.
 
     Signals
     -------
     looked_at
         Carries the Part in view, and how many pixels high and wide it is drawn: finer pixels are welcome.
-    pointed
-        Carries words about the pixel pointed at; "" when none is.
-    zoomed
-        Carries True where a part of the map is in view.
     """
 
     looked_at = Signal(object, int, int)
-    pointed = Signal(str)
-    zoomed = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "Map of values", parent)
         self._pictures: list[Picture] = []  # the whole, then finer ones over it
         self._images: dict[int, QImage] = {}
         self._extent = (1, 1)
@@ -74,12 +63,6 @@ class MapCanvas(QWidget):
         self._press: QPoint | None = None
         self._band: QRect | None = None
         self._moving = False
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Map of values")
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self.tell_looked_at)
         theme.changed.connect(self._recolor)
 
     # What is shown
@@ -151,6 +134,7 @@ class MapCanvas(QWidget):
             self._images.clear()
             self.update()
 
+    @override
     def tell_looked_at(self) -> None:
         self._rest.stop()
         frame, ratio = self.frame, self.devicePixelRatioF()
@@ -163,13 +147,10 @@ class MapCanvas(QWidget):
         part = part.within(*self._extent)
         was_all = self._part is None
         self._part = None if part == whole(*self._extent) else part
-        if was_all != (self._part is None):
-            self.zoomed.emit(self._part is not None)
-        self._rest.start()
-        self.update()
+        self._part_changed(was_all=was_all, is_all=self._part is None)
 
+    @override
     def reset(self) -> None:
-        """Show all of it."""
         self.set_part(whole(*self._extent))
 
     def zoom(self, factor: float) -> None:
@@ -180,6 +161,10 @@ class MapCanvas(QWidget):
 
     # Pointing
 
+    @override
+    def leave(self) -> None:
+        self._point(None)
+
     def _point(self, place: tuple[float, float] | None) -> None:
         self._cross = place
         self._tell()
@@ -187,9 +172,7 @@ class MapCanvas(QWidget):
 
     def _tell(self) -> None:
         found = None if self._cross is None else self.picture_at(*self._cross)
-        words = "" if found is None else found[0].words(*found[1:])
-        self.setAccessibleDescription(words)
-        self.pointed.emit(words)
+        self._say("" if found is None else found[0].words(*found[1:]))
 
     def _step(self, rows: int, columns: int) -> None:
         """Move the cross-hair by pixels of the picture, which are elements where it is exact."""
@@ -257,21 +240,12 @@ class MapCanvas(QWidget):
         self.update()
 
     @override
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: ARG002
-        self.reset()
-
-    @override
     def wheelEvent(self, event: QWheelEvent) -> None:
         at, frame, part = event.position(), self.frame, self.part
         notches = event.angleDelta().y() / 120
         if notches and frame.holds(at.x(), at.y()):
-            self.set_part(part.zoomed(_STEP**notches, frame.row_at(part, at.y()), frame.column_at(part, at.x())))
+            self.set_part(part.zoomed(ZOOM_STEP**notches, frame.row_at(part, at.y()), frame.column_at(part, at.x())))
         event.accept()
-
-    @override
-    def leaveEvent(self, event: QEvent) -> None:
-        self._point(None)
-        super().leaveEvent(event)
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -289,25 +263,15 @@ class MapCanvas(QWidget):
             else:
                 self._step(rows, columns)
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
-            self.zoom(_STEP)
+            self.zoom(ZOOM_STEP)
         elif key == Qt.Key.Key_Minus:
-            self.zoom(1 / _STEP)
+            self.zoom(1 / ZOOM_STEP)
         elif key == Qt.Key.Key_Home:
             self.reset()
         elif key == Qt.Key.Key_Escape and self._cross is not None:
             self._point(None)
         else:
             super().keyPressEvent(event)
-
-    @override
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
-
-    @override
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._rest.start()
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
@@ -372,10 +336,6 @@ class MapCanvas(QWidget):
     @override
     def sizeHint(self) -> QSize:
         return QSize(640, 480)
-
-    @override
-    def minimumSizeHint(self) -> QSize:
-        return QSize(200, 140)
 
     def _recolor(self) -> None:
         self._images.clear()
