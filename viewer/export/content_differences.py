@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from viewer.export.canonical import Prepared, tensor_paths
+from viewer.export.canonical import Prepared
+from viewer.export.digest import tensor_digests_task
 from viewer.export.order import pairs_in_order
 from viewer.export.pickle_writer import write_pickle
 from viewer.export.record_bytes import RecordSource
-from viewer.export.streams import STEP_NBYTES, hash_task
+from viewer.export.streams import hash_task
 from viewer.export.values import CallValue, DictValue, TensorValue, Value, children_of, tensors_in
-from viewer.task import Progress, Task
+from viewer.task import Task
 
 _NAMED: Final = 3
 
@@ -42,11 +42,12 @@ def content_differences_task(a: Prepared | None, b: Prepared | None) -> Task[Con
         found.sentences.append("of one file no canonical form can be made, so the contents are not compared")
         return found
     digests = []
-    hashes = []
+    hashes: list[dict[str, tuple[str, str]]] = []
     for ready in (a, b):
         with RecordSource(ready.checkpoint) as source:
-            digests.append((yield from hash_task(ready.stream(source), ready.nbytes)))
-            hashes.append((yield from _hashes_task(ready, source)))
+            digests.append((yield from hash_task(ready.stream(source), ready.nbytes, share=2)))
+            listed = yield from tensor_digests_task(ready, source)
+            hashes.append({one.path: (f"{one.dtype} {one.shape}", one.sha256) for one in listed})
     found.digests = digests[0], digests[1]
     left, right = hashes
     found.same_tensors = {path for path in left.keys() & right.keys() if left[path] == right[path]}
@@ -55,30 +56,10 @@ def content_differences_task(a: Prepared | None, b: Prepared | None) -> Task[Con
     return found
 
 
-def _hashes_task(ready: Prepared, source: RecordSource) -> Task[dict[str, tuple[str, str]]]:
-    """By path: dtype with shape, and SHA-256, of every tensor."""
-    known: dict[int, str] = {}
-    made: dict[str, tuple[str, str]] = {}
-    done = told = 0
-    for path, value in tensor_paths(ready):
-        record = value.record
-        assert record is not None
-        if id(record) not in known:
-            digest = hashlib.sha256()
-            for chunk in source.chunks(record):
-                digest.update(chunk)
-                done += len(chunk)
-                if done - told >= STEP_NBYTES:
-                    told = done
-                    yield Progress(done, ready.nbytes)
-            known[id(record)] = digest.hexdigest()
-        made[path] = f"{record.dtype.name} {record.shape}", known[id(record)]
-    return made
-
-
 def _sentences(
     a: Prepared, b: Prepared, left: dict[str, tuple[str, str]], right: dict[str, tuple[str, str]]
 ) -> list[str]:
+    """What to say, by path: dtype with shape, and SHA-256, of either side's tensors."""
     sentences = []
     if a.pickle != b.pickle and _sorted_pickle(a.root) == _sorted_pickle(b.root):
         sentences.append("the order of keys differs, and nothing else in the structure")

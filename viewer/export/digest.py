@@ -29,12 +29,16 @@ def digest_task(
     refuse_obstacles(ready)
     with RecordSource(ready.checkpoint) as source:
         sha256 = yield from hash_task(ready.stream(source), ready.nbytes, share=2 if tensors else 1)
-        listed = (yield from _tensors_task(ready, source)) if tensors else []
+        listed = (yield from tensor_digests_task(ready, source)) if tensors else []
     check_sources(ready.checkpoint.files)
     return Digest(ready.checkpoint.path, sha256, ready.nbytes, ready.findings, listed)
 
 
-def _tensors_task(ready: Prepared, source: RecordSource) -> Task[list[TensorDigest]]:
+def tensor_digests_task(ready: Prepared, source: RecordSource) -> Task[list[TensorDigest]]:
+    """The SHA-256 of the elements of every tensor, in the order of the tree; of one that is shared, computed once.
+
+    Progress is the second half of a task that hashed the whole before.
+    """
     listed: list[TensorDigest] = []
     known: dict[int, str] = {}
     done = told = ready.nbytes
