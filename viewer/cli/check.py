@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
-from viewer.cli.output import EXIT_DONE, write_all
+from viewer.cli.output import EXIT_DONE, EXIT_FOUND, write_all
 from viewer.cli.progress import run_with_bar
-
-EXIT_FOUND: Final = 1
 
 EPILOG = """\
 Looks for non-finite values, moments that do not fit their parameter, step 0 with moments, negative second moments,

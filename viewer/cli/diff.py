@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
-from viewer.cli.output import EXIT_DONE, EXIT_TROUBLE, print_error, write_all
+from viewer.cli.output import EXIT_DONE, EXIT_FOUND, EXIT_TROUBLE, print_error, write_all
 from viewer.cli.parser import natural_number
 from viewer.cli.progress import run_with_bar
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from viewer.compare.comparison import Comparison
     from viewer.compare.pair_details import ElementDifference
     from viewer.compare.results import CompareOptions
-
-EXIT_DIFFERENT = 1
 
 EPILOG = r"""Two verdicts are given for every pair: bits (the same bytes) and numbers (NaN equals NaN in place, 0.0
 equals -0.0, and an integer equals a float of the same value). Differences are those of b against a.
@@ -75,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     _print(comparison, top, args)
     _, numbers, close = comparison.verdict()
     if numbers is False and not close:
-        return EXIT_DIFFERENT if close is False else _undecided()
+        return EXIT_FOUND if close is False else _undecided()
     return EXIT_DONE if numbers or close or args.structure else _undecided()
 
 
