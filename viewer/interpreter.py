@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,35 @@ from importlib.util import module_from_spec, spec_from_file_location
 spec = spec_from_file_location("viewer", package + "/__init__.py", submodule_search_locations=[package])
 sys.modules["viewer"] = module_from_spec(spec)
 spec.loader.exec_module(sys.modules["viewer"])
+import_module("viewer.interpreter").give_up_rights()
 import_module(name).main()
 """
+
+_NO_CORE: Final = 1
+"""Bytes of a core file. A limit of 0 keeps the kernel from writing a file and not from feeding a program; 1 keeps it
+from both (fs/coredump.c)."""
+
+
+def give_up_rights() -> None:
+    """What no process that reads files for the window needs, nor any that it starts.
+
+    Core files, which would hold the weights, and the rights of set-uid programs (Linux). Where the system has neither
+    the one nor the other, it works without.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    with suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        most = _NO_CORE if hard == resource.RLIM_INFINITY else min(_NO_CORE, hard)
+        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_no_new_privs = 38  # <linux/prctl.h>
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(pr_set_no_new_privs, 1, 0, 0, 0)
 
 
 def can_start() -> bool:

@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["--engine"]:
         # Where the program is frozen into one executable, it is its own `python -m viewer.engine`.
         from viewer.engine.server import main as serve
+        from viewer.interpreter import give_up_rights
 
+        give_up_rights()
         serve()  # ends the process
     try:
         return _dispatch(arguments)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from viewer.engine.server import main
+from viewer.interpreter import give_up_rights
 
 if __name__ == "__main__":
+    give_up_rights()
     main()

@@ -49,6 +49,8 @@ class Twice:
         """
         if not can_start():
             raise ViewerError("this program cannot start the interpreters that would save twice")
+        # `-I` would overlook the seed with the other PYTHON* variables, so those are left out here.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         # They read from a pipe that nobody writes to: it ends with this process, however that ends, and they with it.
         watched, kept = os.pipe()
         try:
@@ -60,7 +62,7 @@ class Twice:
                         stdin=watched,
                         stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE,
-                        env={**os.environ, "PYTHONHASHSEED": seed},
+                        env={**inherited, "PYTHONHASHSEED": seed},
                         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                     )
                 )
