@@ -14,6 +14,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu, QTabWidget, QWidget
 
 from viewer.errors import Cancelled, CompressedFile, EngineLost, ViewerError
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.message_bar import Message
@@ -232,7 +233,7 @@ class DocumentTabs(QTabWidget):
         page.filled.connect(self.filled)
         page.tensor_chosen.connect(self.tensor_chosen)
         index = self.addTab(page, _title(path))
-        self.setTabToolTip(index, str(path))
+        self.setTabToolTip(index, plain_tip(str(path)))
         page.open()
         return page
 
@@ -304,7 +305,7 @@ class DocumentTabs(QTabWidget):
             one_file = sides[0].path == sides[1].path
             titles = [_short(side.part or side.name) if one_file else side_title(side.path) for side in sides]
             self.setTabText(index, " ⇄ ".join(titles))
-            self.setTabToolTip(index, " ⇄ ".join(f"{side.path} {side.part}".rstrip() for side in sides))
+            self.setTabToolTip(index, plain_tip(" ⇄ ".join(f"{side.path} {side.part}".rstrip() for side in sides)))
         if self.comparison is not None:
             self._tell_page()
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.icons import IconSet, tinted
 from viewer.gui.override import override
 from viewer.gui.recent import Pair, RecentFiles
@@ -143,7 +144,7 @@ class _RecentButton(QPushButton):
         self._name = what.title if isinstance(what, Pair) else what.name
         self._theme = theme
         self.setProperty("role", "link")
-        self.setToolTip("\n".join(str(path) for path in sorted(self.paths)))
+        self.setToolTip(plain_tip("\n".join(str(path) for path in sorted(self.paths))))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.clicked.connect(self._choose)
         self.mark(False)

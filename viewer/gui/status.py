@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLabel, QPushButton, QStatusBar, QWidget
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.device_box import DeviceBox
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_bytes, format_bytes_exact
@@ -58,7 +59,7 @@ class StatusLine(QStatusBar):
         left, right = structure.container_a, structure.container_b
         containers = left if left == right else f"{left} ⇄ {right}"
         self._container.setText(f"{containers} · ✓ nothing was executed")
-        self._container.setToolTip(f"{structure.path_a}\n{structure.path_b}")
+        self._container.setToolTip(plain_tip(f"{structure.path_a}\n{structure.path_b}"))
         self._container.show()
 
     @Slot(object)
@@ -71,7 +72,7 @@ class StatusLine(QStatusBar):
         files = len(checkpoint.files)
         several = f" in {files} files" if files > 1 else ""
         self._container.setText(f"{checkpoint.container} · {format_bytes(checkpoint.nbytes)}{several}")
-        self._container.setToolTip(f"{checkpoint.path}\n{format_bytes_exact(checkpoint.nbytes)}{several}")
+        self._container.setToolTip(plain_tip(f"{checkpoint.path}\n{format_bytes_exact(checkpoint.nbytes)}{several}"))
         words, harmless = verdict(checkpoint)
         self.verdict.setText(words)
         self.verdict.setProperty("state", "ok" if harmless else "warning")

@@ -11,6 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from viewer.compare.results import RenameOffer, RenameRule
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.format import format_count
 from viewer.gui.icons import IconSet, tinted
 from viewer.gui.theme import Theme
@@ -118,7 +119,9 @@ class CompareBars(QWidget):
             apply = partial(self.rule_applied.emit, offer.rule)
             ignore = partial(self.offer_ignored.emit, offer.rule)
             line = self._line("info", offer_words(offer), (("Apply", apply), ("Ignore", ignore)))
-            line.setToolTip(f"{offer.example[0]} would be {offer.example[1]}; {offer.same_shape:,} of the same shape")
+            line.setToolTip(
+                plain_tip(f"{offer.example[0]} would be {offer.example[1]}; {offer.same_shape:,} of the same shape")
+            )
             self._add(line)
         if rules:
             self._add(self._chips(rules))

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
 
 from viewer.gui.compare.session import Side
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
 
@@ -54,7 +55,7 @@ class SideButton(QPushButton):
         cut = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-(_LONGEST // 2) :]}"
         self.setText(f"■ {cut}".replace("&", "&&"))
         part = f"\n{side.part}" if side.part else ""
-        self.setToolTip(f"{side.path}{part}\nClick to change the {self._side} side, or drop a file here")
+        self.setToolTip(plain_tip(f"{side.path}{part}\nClick to change the {self._side} side, or drop a file here"))
         self.setAccessibleName(f"{self._side}: {name}")
 
     @Slot()

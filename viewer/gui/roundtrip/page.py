@@ -28,6 +28,7 @@ from viewer.errors import Cancelled, LimitExceeded, ViewerError
 from viewer.gui.details.notice import Notice
 from viewer.gui.details.page import TEXT_INSET, Page, WordsLabel
 from viewer.gui.details.tabs import TabTools
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.format import format_bytes, format_count
 from viewer.gui.roundtrip.kept import kept_folder
 from viewer.gui.roundtrip.model import WayModel
@@ -214,7 +215,7 @@ class RoundTripPage(QWidget):
             more = f" and {format_count(len(found.left_out) - 1)} more" if len(found.left_out) > 1 else ""
             words += f" · left out: {found.left_out[0]}{more}"
         self.said.setText(words)
-        self.said.setToolTip("\n".join(found.left_out))
+        self.said.setToolTip(plain_tip("\n".join(found.left_out)))
         self._show_current()
         self._set_buttons()
 

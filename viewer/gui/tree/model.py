@@ -8,6 +8,7 @@ from typing import Any, Final
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from viewer.checkpoint.document import Checkpoint
+from viewer.gui.details.tips import plain_tip
 from viewer.gui.override import override
 from viewer.gui.placed_model import Index, PlacedModel
 from viewer.gui.tree.cells import cell, name_beside, problem_of, tooltip
@@ -123,7 +124,7 @@ class TreeModel(PlacedModel):
         if role == _ALIGNMENT:
             return _RIGHT if index.column() else _LEFT
         if role == _TOOLTIP and index.isValid():
-            return tooltip(self._table, self.row_of(index), index.column())
+            return plain_tip(tooltip(self._table, self.row_of(index), index.column()))
         if role == _ACCESSIBLE and index.isValid() and not index.column():
             row = self.row_of(index)
             parts = (self._table.label[row], name_beside(self._table, row), problem_of(self._table, row))
