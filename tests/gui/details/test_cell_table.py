@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, Qt, QTextDocument
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -82,8 +81,6 @@ def test_that_a_list_of_many_nodes_scrolls_by_itself(qtbot: QtBot, theme: Theme,
 
 @pytest.mark.parametrize("text", ["model/weight", "<b>bold</b>", "<img src='file:///etc/passwd'>", "a\n<i>b</i>"])
 def test_that_markup_in_a_name_is_not_markup_in_a_tip(text: str) -> None:
-    from PySide6.QtGui import Qt, QTextDocument  # QtCore's Qt has no mightBeRichText
-
     tip = plain_tip(text)
     document = QTextDocument()
     if tip.startswith("<qt>"):
