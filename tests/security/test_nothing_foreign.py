@@ -7,6 +7,7 @@ folder of the checkpoint as their working folder.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 import torch
 
 from tests.engine.recorder import Recorder
-from tests.security.listening import HEARD, heard, main_with_ear, set_traps, with_ear
+from tests.security.listening import HEARD, heard, main_with_ear, set_traps, with_ear, written
 from viewer.compare.options import CompareOptions, RenameRule
 from viewer.compare.results import Overview
 from viewer.engine.client import EngineClient
@@ -29,6 +30,9 @@ from viewer.engine.values_requests import ScanAll
 from viewer.export.options import ExportOptions, ExportResult
 from viewer.export.verify_results import VerifyReport
 from viewer.roundtrip.results import RoundTrip
+
+OUR_SCRATCH = re.compile(r"checkpoint-viewer-roundtrip-|[a-z0-9_]{8}$")
+"""Also what Python's tempfile writes, once, to see whether a folder can be written to."""
 
 STARTED = {"viewer.compare.helper", "viewer.compare.rewriting", "viewer.roundtrip.twice"}
 
@@ -69,6 +73,17 @@ def without_network() -> list[str]:
     return [unshare, "-n"]
 
 
+def assert_in_known_places(paths: set[Path], *targets: Path) -> None:
+    """Nothing is written but the target, by way of a temporary file beside it, and below the folders of the user."""
+    scratch = Path(os.environ["TMPDIR"])
+    places = [Path(os.environ[f"XDG_{name}_HOME"]) / "checkpoint-viewer" for name in ("CACHE", "STATE", "CONFIG")]
+    for path in paths:
+        beside = path.name.startswith(".checkpoint-viewer-") and path.parent in {target.parent for target in targets}
+        in_scratch = path.is_relative_to(scratch) and bool(OUR_SCRATCH.match(path.relative_to(scratch).parts[0]))
+        own = path in (Path("/proc/self/oom_score_adj"), *targets) or beside or in_scratch
+        assert own or any(place in path.parents for place in places), path
+
+
 def test_that_the_traps_would_close(folder: Path) -> None:
     run_here(sys.executable, "-c", "import json")
     assert (folder / "canary").exists()
@@ -101,6 +116,7 @@ def test_that_the_engine_and_its_helpers_reach_no_network_and_import_nothing_bes
     finally:
         client.close()
     assert heard(folder / "heard") == ({"viewer.engine.server", *STARTED}, [])
+    assert_in_known_places(written(folder / "heard"), folder / "c.pth")
 
 
 def test_that_the_command_line_works_without_a_network_and_imports_nothing_beside_the_file(folder: Path) -> None:
@@ -119,6 +135,7 @@ def test_that_the_command_line_works_without_a_network_and_imports_nothing_besid
     }.items():  # fmt: skip
         assert any(line in {f"{command} {code}" for code in codes} for line in ended), (command, done.stdout)
     assert heard(folder / "heard") == ({"main", *STARTED}, [])
+    assert_in_known_places(written(folder / "heard"), folder / "c.pth")
 
 
 @pytest.mark.parametrize("start", ["the command", "python -m viewer"])
@@ -172,3 +189,4 @@ def test_that_the_window_opens_no_connection_and_imports_nothing_beside_the_file
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["sockets of the network: []"] * 2 + ["opened a.pt"]
     assert heard(folder / "heard") == ({"main", "viewer.engine.server"}, [])
+    assert_in_known_places(written(folder / "heard"))
