@@ -1,6 +1,7 @@
 """How fast the structure of a file is read, against torch.load(weights_only=True, mmap=True).
 
-Imports are not counted on either side: torch's take over a second and would hide what is measured.
+Imports are not counted on either side: torch's take over a second and would hide what is measured. Both sides import
+some modules only when they read their first file, so both read a small sample before.
 
     python -m benchmarks.structure_speed
 """
@@ -10,20 +11,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.checkpoints import many_tensors, sparse_file
-from benchmarks.measuring import Figure, Run, alternate, figure, fresh_run, scratch_folder, table
+from benchmarks.measuring import ROOT, Figure, Run, alternate, figure, fresh_run, scratch_folder, table
 
 RUNS = 7
 AGAINST = "torch.load(weights_only=True, mmap=True)"
+SAMPLE = ROOT / "resources/samples/training-step-0200.pth"
 
 
 def open_ours(path: Path) -> Run:
-    return fresh_run(
-        "import viewer, viewer.formats.opening", "checkpoint = viewer.open_checkpoint(sys.argv[1])", path
-    )
+    prepare = f"import viewer; viewer.open_checkpoint({str(SAMPLE)!r})"
+    return fresh_run(prepare, "checkpoint = viewer.open_checkpoint(sys.argv[1])", path)
 
 
 def open_torch(path: Path) -> Run:
-    return fresh_run("import torch", "loaded = torch.load(sys.argv[1], weights_only=True, mmap=True)", path)
+    prepare = f"import torch; torch.load({str(SAMPLE)!r}, weights_only=True, mmap=True)"
+    return fresh_run(prepare, "loaded = torch.load(sys.argv[1], weights_only=True, mmap=True)", path)
 
 
 def measure() -> list[Figure]:

@@ -83,7 +83,7 @@ def _note_checksums(
     """
     crc, unpacked, nbytes = directory.crc, directory.unpacked, storages.nbytes
     if same_size:
-        kept = [crc[record] for record in present]
+        kept = _of_records(crc, present) if present else crc[:0]
         if all(kept):
             storages.crc.update(zip(numbers, kept, strict=True))
             return
@@ -103,11 +103,13 @@ def _place_all(
     if not count or len(records) != count or ranges.problem:
         return None
     first = numbers[0]
-    if numbers != list(range(first, first + count)) or any(map(directory.method.__getitem__, records)):
+    if numbers != list(range(first, first + count)):
+        return None
+    if any(_of_records(directory.method, records)):
         return None
     part = slice(first, first + count)
     needed = storages.nbytes[part]
-    there = array(needed.typecode, map(directory.unpacked.__getitem__, records))
+    there = array(needed.typecode, _of_records(directory.unpacked, records).tobytes())  # no size passes 2**62
     if there != needed and not all(map(ge, there, needed)):
         return None
     storages.encoding[part] = array("B", [STORED]) * count
@@ -120,6 +122,14 @@ def _place_all(
         for number in numbers:
             storages.problem.pop(number, None)
     return 0 if there == needed else sum(more > enough for more, enough in zip(there, needed, strict=True))
+
+
+def _of_records(column: array[int], records: list[int]) -> array[int]:
+    """A column of the directory for some records: one slice where they stand in a row, as torch writes them."""
+    first, count = records[0], len(records)
+    if records[-1] - first == count - 1 and records == list(range(first, first + count)):
+        return column[first : first + count]
+    return array(column.typecode, map(column.__getitem__, records))
 
 
 def _place_one(

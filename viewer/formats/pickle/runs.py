@@ -55,7 +55,8 @@ def run_pattern(light: bytes, highest_64k: int, memoize: bool, *, filled: bool =
 
     names = {"any": any_byte, "put": put, "get": get}
     atom = _fill(rb"(?:K<any>|[N\x88\x89]|J<any>{4}|M<any>{2}|G<any>{8})", **names)
-    short = _fill(rb"(?:X(?:%b)|\x8c(?:%b))" % (_counted(any_byte, 3), _counted(any_byte, 0)), **names)
+    # Short strings are written in one way by each protocol, and an expression of both takes twice as long to compile.
+    short = rb"\x8c(?:%b)" % _counted(any_byte, 0) if memoize else b"X(?:%b)" % _counted(any_byte, 3)
     names |= {"atom": atom, "short": short}
     item = _fill(
         rb"(?:<get>(?:\)R<put>)?+"
