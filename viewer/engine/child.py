@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from io import BufferedReader
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
@@ -90,6 +91,19 @@ class EngineProcess:
     def kill(self) -> None:
         """End the process at once, also a stopped one. From any thread."""
         self._process.kill()
+
+    def is_stopped(self) -> bool:
+        """True while the engine is stopped (SIGSTOP), where the system tells (Linux). A debugger's stop is none."""
+        try:
+            status = Path(f"/proc/{self._process.pid}/stat").read_bytes()
+        except OSError:
+            return False
+        return status.rpartition(b") ")[2][:1] == b"T"  # after the name, which may hold anything (man 5 proc)
+
+    def wake(self) -> None:
+        """Have a stopped engine go on, so that it can end as it should."""
+        if sys.platform != "win32":
+            self._process.send_signal(signal.SIGCONT)
 
     def hang_up(self) -> None:
         """Close the pipe to the engine when all that was queued is written; it then ends by itself."""

@@ -42,6 +42,12 @@ PATIENT_GRACE_S: Final = 5.0
 """The same, where nobody pressed a button, and while torch is imported: from a cold disk that stalls the engine for
 seconds, and a new engine would only begin it again."""
 
+STOPPED_GRACE_S: Final = 2.0
+"""An engine that somebody stopped while it has work is ended after this time: nobody could tell it from slow work."""
+
+LOOK_S: Final = 1.0
+"""How often a stopped engine is looked for while there is work."""
+
 RESTARTS: Final = 4
 RESTARTS_WITHIN_S: Final = 60.0
 
@@ -152,9 +158,8 @@ class EngineClient:
             self._jobs[number] = _Job(number, request, frames, supersede, Decoder(self._admitted))
             if self._process is not None:
                 self._process.send(frames)
-            if self._down:
-                self._down = False
-                self._changed.notify_all()
+            self._down = False
+            self._changed.notify_all()
         return number
 
     def cancel(self, job: int) -> None:
@@ -171,6 +176,7 @@ class EngineClient:
         with self._changed:
             self._closing = True
             if self._process is not None:
+                self._process.wake()
                 self._process.hang_up()
             self._changed.notify_all()
         others = [thread for thread in self._threads if thread is not threading.current_thread() and thread.ident]
@@ -338,16 +344,28 @@ class EngineClient:
     # On the watch's thread
 
     def _watch(self) -> None:
+        stopped_s: float | None = None
         with self._changed:
             while not self._closing:
-                left_s = self._time_to_answer_s()
-                if left_s is None or left_s > 0:
-                    self._changed.wait(left_s)
+                wait_s = self._time_to_answer_s()
+                if wait_s is not None and wait_s <= 0:
+                    self._end_engine("did not answer a cancel in time and was ended")
                     continue
-                assert self._process is not None
-                self._ended_because = "did not answer a cancel in time and was ended"
-                self._ready_s = None
-                self._process.kill()
+                if self._process is None or not self._jobs or not self._process.is_stopped():
+                    stopped_s = None
+                elif stopped_s is None:
+                    stopped_s = time.monotonic()
+                elif time.monotonic() - stopped_s >= STOPPED_GRACE_S:
+                    self._end_engine("was stopped by another program and was ended")
+                if self._process is not None and self._jobs:
+                    wait_s = LOOK_S if wait_s is None else min(LOOK_S, wait_s)
+                self._changed.wait(wait_s)
+
+    def _end_engine(self, because: str) -> None:
+        assert self._process is not None
+        self._ended_because = because
+        self._ready_s = None
+        self._process.kill()
 
     def _time_to_answer_s(self) -> float | None:
         """How long the engine still has to answer its cancels; None when there is nothing to answer."""
