@@ -42,8 +42,11 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
     known = classes.get
     number_of = by_key.setdefault
     new = object.__new__
+    last_class: object = None  # most storages of a file are of one class
+    dtype = itemsize = -1
 
     def read(pid: object) -> object:
+        nonlocal last_class, dtype, itemsize
         view = None
         if type(pid) is tuple and len(pid) == 5:
             tag, storage_class, key, location, numel = pid
@@ -53,11 +56,12 @@ def persistent_reader(session: PickleSession) -> PersistentReader:
             return _other(session, pid)
         if tag != "storage" or type(key) is not str:
             return _other(session, pid)
-        kind = known(id(storage_class))
-        if kind is None:
-            dtype = storage_class_dtype(storage_class)
-            kind = classes[id(storage_class)] = (dtype, DTYPES[dtype].itemsize, storage_class)
-        dtype, itemsize, _ = kind
+        if storage_class is not last_class:
+            kind = known(id(storage_class))
+            if kind is None:
+                code = storage_class_dtype(storage_class)
+                kind = classes[id(storage_class)] = (code, DTYPES[code].itemsize, storage_class)
+            dtype, itemsize, last_class = kind
         if dtype < 0 or type(numel) is not int or not 0 <= numel <= _MOST_ELEMENTS:
             return Problem("a storage of an unknown kind or size")
         count = len(nbytes_column)

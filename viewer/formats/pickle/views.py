@@ -74,7 +74,7 @@ def quick_rebuild(session: PickleSession) -> Callable[..., object]:
     tensors = session.tensors
     dtypes, shapes, strides = tensors.dtype.append, tensors.shape.append, tensors.stride.append
     storages, offsets, flags = tensors.storage.append, tensors.storage_offset.append, tensors.flags.append
-    rows = tensors.shape
+    placed = tensors.shape
     storage_nbytes = session.storages.nbytes
     most_dims = session.limits.tensor_dims
     new = object.__new__
@@ -102,11 +102,24 @@ def quick_rebuild(session: PickleSession) -> Callable[..., object]:
         ):
             return by_new(cls, storage, offset, size, stride, requires_grad, hooks, *more)
         first = offset + storage.first
-        if len(size) == 1:  # nearly all are vectors and matrices; a loop takes twice the time
+        dims = len(size)
+        if dims == 1:  # nearly all are vectors and matrices; a loop takes twice the time
             (numel,), (step,) = size, stride
             if type(numel) is not int or type(step) is not int or numel < 0 or step < 0:
                 return by_new(cls, storage, offset, size, stride, requires_grad, hooks)
             last = first + (numel - 1) * step
+        elif dims == 2:
+            (rows, columns), (down, across) = size, stride
+            if not (
+                type(rows) is type(columns) is type(down) is type(across) is int
+                and rows >= 0
+                and columns >= 0
+                and down >= 0
+                and across >= 0
+            ):
+                return by_new(cls, storage, offset, size, stride, requires_grad, hooks)
+            numel = rows * columns
+            last = first + (rows - 1) * down + (columns - 1) * across
         else:
             last = first
             numel = 1
@@ -120,7 +133,7 @@ def quick_rebuild(session: PickleSession) -> Callable[..., object]:
         if numel > LARGEST or first > LARGEST or (numel and (last + 1) * _ITEMSIZE[dtype] > storage_nbytes[number]):
             return by_new(cls, storage, offset, size, stride, requires_grad, hooks)
         made = new(TensorStandIn)
-        made.number = len(rows)
+        made.number = len(placed)
         made.parts = None
         dtypes(dtype)
         shapes(size)
