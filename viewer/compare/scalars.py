@@ -35,7 +35,7 @@ def distance(a: object, b: object) -> float | int | None:
         return None
     if a == b:
         return 0
-    if math.isinf(a) or math.isinf(b):
+    if any(isinstance(value, float) and math.isinf(value) for value in (a, b)):
         return math.inf
     try:
         return abs(a - b)
