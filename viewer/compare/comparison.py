@@ -81,13 +81,6 @@ class Comparison:
         """Counted rows at and below a row, by `Status`, all of them in its order."""
         return tuple(column[row] for column in self._roll_up)
 
-    def worst_below(self, row: int) -> Status:
-        """What a collapsed row shows: the last status, in the order of `Status`, of the rows at and below it."""
-        for status in reversed(Status):
-            if self._roll_up[status][row]:
-                return status
-        return self.status(row)
-
     def path_a(self, row: int) -> str | None:
         node = self.rows.node_a[row]
         return None if node == NOTHING else self.a.path_of(node)

@@ -39,7 +39,6 @@ class StructureComparer:
         self._rows: Rows = alignment.rows
         self._a: Checkpoint = alignment.a.checkpoint
         self._b: Checkpoint = alignment.b.checkpoint
-        self._root_a, self._root_b = alignment.a.root, alignment.b.root
         self._partner = alignment.a.partner
         self._parameters_a, self._parameters_b = alignment.parameters_a, alignment.parameters_b
         self._notes: dict[int, list[Note]] = {}

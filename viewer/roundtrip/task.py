@@ -21,11 +21,6 @@ from viewer.task import Progress, Task
 MAX_PAIRS: Final = 200
 
 
-def way_names() -> list[str]:
-    """The ways that there are without asking for devices."""
-    return [way.facts.name for way in all_ways()]
-
-
 def roundtrip_task(
     checkpoint: Checkpoint,
     node: int,
