@@ -68,6 +68,7 @@ class FileSource:
             os.close(self._fd)
             raise
         self.facts = _facts(self.path, status)
+        self._ctime_ns, self._n_links = status.st_ctime_ns, status.st_nlink
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -133,6 +134,13 @@ class FileSource:
         facts = self.facts
         if status.st_size != facts.nbytes or status.st_mtime_ns != facts.mtime_ns:
             raise _changed(facts, _facts(self.path, status))
+        # A writer can set the other time back, and not this one; another name for the file changes this one alone.
+        if status.st_ctime_ns != self._ctime_ns and status.st_nlink == self._n_links:
+            raise FileChanged(
+                "it was written to, or its permissions were changed, while it was read",
+                path=self.path,
+                advice="Open it again",
+            )
 
     def check_unchanged(self) -> None:
         """Raise FileChanged when the open file was written to, or the path leads to another file by now."""

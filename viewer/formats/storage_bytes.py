@@ -83,12 +83,13 @@ class StorageReader:
             )
         if storage.encoding == STORED:
             source = self._sources.get(storage.file) or self._open(storage.file)
-            source.check_open_file()
             source.read_into(storage.offset + offset, view)
+            source.check_open_file()  # afterwards: then what was read is of the file that was opened
         elif storage.encoding == DEFLATED:
             source = self._sources.get(storage.file) or self._open(storage.file)
             source.check_open_file()
             self._stream(source, storage).read_into(offset, view)
+            source.check_open_file()
         elif storage.encoding == INLINE:
             view[:] = self._blob(storage)[offset : offset + len(view)]
         elif storage.encoding == CHUNKED:
