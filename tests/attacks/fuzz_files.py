@@ -25,7 +25,7 @@ from viewer.formats.opening import open_task
 from viewer.task import run as run_task
 
 ZIP_HEADERS = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06")
-HARMLESS_EVENTS = OUR_OWN | {"compile"}
+HARMLESS_EVENTS = frozenset(OUR_OWN | {"compile"})
 """An .npy header is a Python literal; `ast.literal_eval` compiles it to a syntax tree and runs nothing ("exec" is an
 event of its own)."""
 

@@ -98,6 +98,14 @@ def mutate(rng: random.Random, data: bytes, pool: Sequence[bytes]) -> bytes:
     return bytes(out)
 
 
+def open_pickle(name: str, data: bytes) -> bool:
+    """Read one pickle and make its tree; True where all of it could be shown."""
+    session = PickleSession(nested_loader=lambda raw: StorageStandIn(0, 0) if len(raw) % 2 else None)
+    loaded = session.load(data, source_name=name, partial=True)
+    build_nodes(loaded.root, session)
+    return not loaded.problem
+
+
 class PickleFuzz:
     """Mutated pickles."""
 
@@ -109,10 +117,7 @@ class PickleFuzz:
         return "data.pkl", mutate(self._rng, self._rng.choice(self._pool), self._pool)
 
     def open(self, name: str, data: bytes) -> bool:
-        session = PickleSession(nested_loader=lambda raw: StorageStandIn(0, 0) if len(raw) % 2 else None)
-        loaded = session.load(data, source_name=name, partial=True)
-        build_nodes(loaded.root, session)
-        return not loaded.problem
+        return open_pickle(name, data)
 
     def is_own(self, event: str, _args: tuple[object, ...]) -> bool:
         return event in OUR_OWN

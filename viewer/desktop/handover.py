@@ -69,7 +69,8 @@ def decode(body: bytes) -> Message:
         When it is none: it asks for something else than opening files, or comes from another version.
     """
     try:
-        found = json.loads(body)
+        # As it is encoded: bytes of other encodings would be guessed at.
+        found = json.loads(body.decode("ascii"))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or set(found) != {"v", "files", "compare"} or found["v"] != VERSION:
