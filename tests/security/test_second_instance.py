@@ -105,6 +105,15 @@ def test_that_a_long_message_is_cut_off_before_it_has_come(at: Path, taken: list
     assert taken == []
 
 
+def test_that_users_of_one_windows_machine_have_pipes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [Path(f"C:/Users/{user}/AppData/Local/checkpoint-viewer/0123456789abcdef") for user in ("ada", "bob")]
+    monkeypatch.setattr(sys, "platform", "win32")
+    names = [server_name(at) for at in places]
+    monkeypatch.undo()
+    assert len(set(names)) == 2
+    assert all(name.startswith("\\\\.\\pipe\\checkpoint-viewer-") for name in names)
+
+
 def speak(at: Path, data: bytes, qtbot: QtBot) -> bytes:
     """Send something as another program would, and wait for the end of the answer."""
     answer: list[bytes] = []

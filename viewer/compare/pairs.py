@@ -153,7 +153,7 @@ class SideReader:
         return pattern_values(name)[units]
 
     def patterns(self, units: Array, scratch: Scratch) -> Array:
-        """The bit patterns of a float dtype as signed integers, int32 or int64, from which `step_distance` counts
+        """The bit patterns of a float dtype as signed integers, int32 or int64, from which `tally_steps` counts
         how many numbers of the dtype lie between two; of narrow dtypes the places in their order."""
         import numpy as np
 

@@ -96,8 +96,9 @@ def place() -> Path | None:
 
 
 def server_name(at: Path) -> str:
-    """What the window listens on: a socket file, or a pipe on Windows."""
-    return rf"\\.\pipe\checkpoint-viewer-{at.name}" if sys.platform == "win32" else f"{at}.sock"
+    """What the window listens on: a socket file, or a pipe on Windows, where one name space serves all users."""
+    whole = hashlib.sha256(str(at).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return rf"\\.\pipe\checkpoint-viewer-{whole}" if sys.platform == "win32" else f"{at}.sock"
 
 
 class Lock:

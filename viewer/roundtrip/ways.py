@@ -1,4 +1,4 @@
-"""The ways to save and reload, or to copy, that people use. Adding one is a class and a row in `ways_for`.
+"""The ways to save and reload, or to copy, that people use. Adding one is a class and a row in `all_ways`.
 
 A way gets a tree of containers, tensors and scalars that is not from a file any more: everything that is loaded here
 was written here a moment before.
