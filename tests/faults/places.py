@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import os
 import subprocess
@@ -60,3 +61,27 @@ def small_disk(at: Path, nbytes: int, *, read_only: bool = False) -> Iterator[Pa
         yield at
     finally:
         subprocess.run(["umount", "-l", str(at)], check=True)
+
+
+def fill(file: Path) -> None:
+    """Write until the disk is full."""
+    with file.open("wb", buffering=0) as out:
+        for size in (4096, 1):
+            try:
+                while True:
+                    out.write(bytes(size))
+            except OSError as error:
+                assert error.errno == errno.ENOSPC  # noqa: PT017 - any other is a fault of the test
+
+
+@contextmanager
+def bounded_files(nbytes: int) -> Iterator[None]:
+    """No file of this process may grow beyond a size. What it writes meanwhile to its own output counts too."""
+    import resource
+
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, former[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)

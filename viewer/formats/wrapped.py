@@ -12,6 +12,7 @@ import lzma
 import os
 import secrets
 import shutil
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -208,12 +209,20 @@ def unpack_task(
 
 
 def _demand_free(goal: Path, source: FileSource, overwrite: bool) -> None:
-    """Refuse a target that exists, or is the source."""
-    if not goal.exists():
+    """Refuse a target that exists, is a link, or is the source."""
+    try:
+        status = goal.lstat()
+    except FileNotFoundError:
         return
-    if goal.samefile(source.path):
+    except OSError as error:
+        raise ViewerError(
+            f"no file can be made there ({error.strerror})", path=goal, advice="Choose another name"
+        ) from error
+    if stat.S_ISLNK(status.st_mode):
+        raise ViewerError("this is a link", path=goal, advice="Give the name of the file itself, or another one")
+    if (status.st_ino, status.st_dev) == (source.facts.inode, source.facts.device):
         raise ViewerError("a file cannot be unpacked onto itself", path=goal, advice="Choose another name")
-    if not overwrite or not goal.is_file():
+    if not overwrite or not stat.S_ISREG(status.st_mode):
         raise ViewerError("there is a file of this name already", path=goal, advice="Choose another name")
 
 
