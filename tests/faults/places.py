@@ -6,6 +6,7 @@ import ctypes
 import errno
 import functools
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+import pytest
 
 _VERSION: Final = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 _DAC: Final = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH (linux/capability.h)
@@ -85,3 +88,11 @@ def bounded_files(nbytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, former)
+
+
+def make_device(path: Path) -> Path:
+    """A device of the test's own, like /dev/null: as root, a test could replace the real one."""
+    if os.geteuid() != 0:
+        pytest.skip("needs the right to make devices")
+    os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    return path

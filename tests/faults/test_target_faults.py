@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,8 +17,9 @@ from typing import Final
 import pytest
 import torch
 
-from tests.faults.places import bounded_files, can_mount, fill, small_disk, without_root_rights
+from tests.faults.places import bounded_files, can_mount, fill, make_device, small_disk, without_root_rights
 from tests.faults.stage import sha256
+from tests.faults.target_trees import tree
 from viewer.engine.compare_handlers import report as report_handler
 from viewer.engine.compare_requests import ReportComparison
 from viewer.errors import ViewerError
@@ -158,8 +158,8 @@ def on_the_source(_out: Path, source: Path, _stack: ExitStack) -> Path:
     return source
 
 
-def on_a_device(_out: Path, _source: Path, _stack: ExitStack) -> Path:
-    return Path("/dev/null")
+def on_a_device(out: Path, _source: Path, _stack: ExitStack) -> Path:
+    return make_device(out / "device")
 
 
 def on_a_pipe(out: Path, _source: Path, _stack: ExitStack) -> Path:
@@ -194,16 +194,6 @@ def out(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     yield folder
     shutil.rmtree(tmp_path)
-
-
-def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """What is below a folder: kinds, and the bytes of files and links."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        kind = stat.S_IFMT(path.lstat().st_mode)
-        content = os.fsencode(path.readlink()) if stat.S_ISLNK(kind) else path.read_bytes() if path.is_file() else b""
-        found[str(path.relative_to(folder))] = kind, content
-    return found
 
 
 @pytest.mark.parametrize("writer", WRITERS)

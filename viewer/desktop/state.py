@@ -53,7 +53,9 @@ def log(text: str) -> None:
                 older = path if number == 1 else path.with_suffix(f".{number - 1}.log")
                 if older.exists():
                     older.replace(path.with_suffix(f".{number}.log"))
-        with path.open("ab") as file:
+        # Not waiting for a reader, where a pipe has that name.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags, 0o600), "ab") as file:
             file.write(entry)
 
 

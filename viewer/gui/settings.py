@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, QStandardPaths
 
 VERSION: Final = 2
 """Of the names of the keys. Files without a number are of version 1."""
 
+_NAME: Final = "checkpoint-viewer"
 _VERSION_KEY: Final = "file/version"
 _MOVED: Final = {"compute/device": "engine/device"}
 """Keys of earlier versions and what they are called now."""
@@ -158,14 +160,19 @@ class Settings:
     """
 
     def __init__(self, path: Path | None = None, *, fresh: bool = False) -> None:
+        in_the_way = path if path is not None else _user_path()
+        self._kept = "Started with --fresh: not stored"
+        if not fresh and _is_no_file(in_the_way):
+            self._kept = f"{in_the_way} is not an ordinary file: not stored"
+            fresh = True
         self._fresh: dict[str, Any] | None = {} if fresh else None
+        if fresh:
+            return
         if path is None:
-            self._stored = QSettings(
-                QSettings.Format.IniFormat, QSettings.Scope.UserScope, "checkpoint-viewer", "checkpoint-viewer"
-            )
+            self._stored = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, _NAME, _NAME)
         else:
             self._stored = QSettings(str(path), QSettings.Format.IniFormat)
-        if not fresh and self._stored.value(_VERSION_KEY) != str(VERSION):
+        if self._stored.value(_VERSION_KEY) != str(VERSION):
             self._migrate()
 
     def get(self, key: str) -> Any:
@@ -198,9 +205,14 @@ class Settings:
             self._stored.sync()
 
     @property
-    def place(self) -> str:
-        """The file that the settings are in; "" where nothing is stored."""
-        return self._stored.fileName() if self._fresh is None else ""
+    def place_words(self) -> str:
+        """Where the settings are stored, or that they are not, for people."""
+        if self._fresh is not None:
+            return self._kept
+        place = self._stored.fileName()
+        if not self._stored.isWritable() or self._stored.status() is QSettings.Status.AccessError:
+            return f"Cannot be stored in {place}: what is chosen holds until the window closes"
+        return f"Stored in {place}"
 
     def _migrate(self) -> None:
         """Take over what an earlier version stored under other names. A file without any of our keys stays away."""
@@ -211,6 +223,20 @@ class Settings:
             self._stored.remove(old)
         if self._stored.allKeys():
             self._stored.setValue(_VERSION_KEY, str(VERSION))
+
+
+def _user_path() -> Path:
+    """The file that Qt keeps the user's settings in, which it must not be asked for where it is none."""
+    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericConfigLocation)
+    return Path(folder) / _NAME / f"{_NAME}.ini"
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether something else has that name: for a pipe Qt would wait, and a device it would replace by a file."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:  # nothing is there, or nothing can be; Qt tells
+        return False
 
 
 def _to_text(value: Any) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -192,7 +193,8 @@ def _document(name: str, rows: dict[bytes, bytes]) -> bytes:
 def _load(path: Path, name: str) -> dict[bytes, bytes]:
     """The rows in a file, by their names; none where it is not exactly what `_document` writes."""
     try:
-        if path.stat().st_size > MAX_NBYTES:
+        status = path.stat()
+        if status.st_size > MAX_NBYTES or not stat.S_ISREG(status.st_mode):
             return {}
         header, _, body = path.read_bytes().partition(b"\n")
         if json.loads(header) != [VERSION, name, zlib.crc32(body)]:

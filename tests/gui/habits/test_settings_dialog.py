@@ -58,7 +58,7 @@ def test_that_it_says_that_nothing_leaves_the_machine_and_where_it_is_stored(
 ) -> None:
     words = [label.text() for label in dialog.findChildren(QLabel)]
     assert PRIVACY in words
-    assert f"Stored in {settings.place}" in words
+    assert f"Stored in {settings._stored.fileName()}" in words
 
 
 def test_that_a_change_holds_at_once(
@@ -177,5 +177,5 @@ def test_that_fresh_settings_store_nothing(tmp_path: Path) -> None:
     settings = Settings(path, fresh=True)
     settings.set("view/zoom", 2)
     settings.save()
-    assert settings.place == ""
+    assert settings.place_words == "Started with --fresh: not stored"
     assert not path.exists()

@@ -80,7 +80,7 @@ class SettingsDialog(QDialog):
         privacy = QLabel(PRIVACY, self)
         privacy.setWordWrap(True)
         privacy.setProperty("role", "muted")
-        place = QLabel(f"Stored in {settings.place}" if settings.place else "Started with --fresh: not stored", self)
+        place = QLabel(settings.place_words, self)
         place.setTextFormat(Qt.TextFormat.PlainText)
         place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         place.setProperty("role", "muted")
