@@ -37,7 +37,8 @@ GROUPS: Final = {
             "tests/formats/test_safetensors.py", "tests/formats/test_source.py",
             "tests/formats/test_storage_bytes.py", "tests/formats/test_placing.py",
             "tests/formats/test_archives.py", "tests/formats/test_torch_zip.py", "tests/formats/test_torchscript.py",
-            "tests/formats/pickle/test_scan.py",
+            "tests/formats/test_zip_recovered_records.py", "tests/attacks/test_zip_containers.py",
+            "tests/attacks/test_safetensors_attacks.py", "tests/formats/pickle/test_scan.py",
             "tests/formats/pickle/test_careful.py", "tests/formats/pickle/test_session.py",
         ],
     ),
@@ -66,6 +67,7 @@ GROUPS: Final = {
 }  # fmt: skip
 """By name: what is changed, and the tests that are to notice."""
 
+# The test that is left out has backslashes in its ids, which pytest does not find again when mutmut names them.
 _SETTINGS: Final = """\
 [mutmut]
 source_paths=
@@ -80,6 +82,8 @@ pytest_add_cli_args=
     no:cacheprovider
     -p
     no:xdist
+    --deselect
+    tests/formats/pickle/test_scan.py::test_that_what_is_no_pickle_is_malformed
 timeout_constant=20.0
 timeout_multiplier=4.0
 use_git_change_detection=false
