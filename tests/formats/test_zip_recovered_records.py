@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import struct
 import zipfile
 import zlib
@@ -18,6 +19,7 @@ from viewer.formats.zip_recovery import RecordScan
 from viewer.task import run
 
 LOCAL, DESCRIPTOR, CENTRAL = b"PK\3\4", b"PK\7\x08", b"PK\1\2"
+PADDING = struct.pack("<HH", 0x4246, 9) + bytes(9) + struct.pack("<HH", 7, 0)
 CONTENTS = {
     "a/empty": b"",
     "a/data.pkl": b"\x80\x02N.",
@@ -56,8 +58,8 @@ def scanned(path: Path, sizes: dict[str, int] | None = None, until: str = "") ->
 
 @pytest.mark.parametrize("method", [0, 8])
 @pytest.mark.parametrize("how", ["header", "zip64", "descriptor", "descriptor64"])
-@pytest.mark.parametrize("extra", [b"", struct.pack("<HH", 0x4246, 9) + bytes(9) + struct.pack("<HH", 7, 0)])
-@pytest.mark.parametrize("behind", [CENTRAL, b"", b"junk behind"])
+@pytest.mark.parametrize("extra", [b"", PADDING], ids=["plain", "padded"])
+@pytest.mark.parametrize("behind", [CENTRAL, b"", b"junk behind"], ids=["directory", "nothing", "junk"])
 def test_that_records_are_found_by_what_their_headers_and_descriptors_say(
     method: int, how: str, extra: bytes, behind: bytes, tmp_path: Path
 ) -> None:
@@ -165,6 +167,7 @@ def archive(comment: bytes = b"") -> bytes:
         (b"", False),
         (b"PK\5\6", False),
     ],
+    ids=itertools.count(),
 )
 def test_that_a_directory_is_found_behind_and_before_whatever_looks_like_one(
     data: bytes, there: bool, tmp_path: Path
