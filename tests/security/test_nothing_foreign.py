@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from viewer.compare.results import Overview
 from viewer.engine.client import EngineClient
 from viewer.engine.command import engine_command
 from viewer.engine.export_requests import Export, Verify
-from viewer.engine.protocol import Compare, OpenFile
+from viewer.engine.protocol import Compare, Event, OpenFile
 from viewer.engine.roundtrip_requests import TryRoundTrip
 from viewer.engine.values_requests import ScanAll
 from viewer.export.options import ExportOptions, ExportResult
@@ -65,6 +65,13 @@ def run_here(*command: str | Path, **environment: str) -> subprocess.CompletedPr
     )
 
 
+class PatientRecorder(Recorder):
+    """Waits for processes that import torch, of which there are four here, on a machine that has much else to do."""
+
+    def wait(self, wanted: Callable[[Event], bool], timeout_s: float = 90.0) -> Event:
+        return super().wait(wanted, timeout_s)
+
+
 def without_network() -> list[str]:
     """A command before the command: no network at all, where the system lets us."""
     unshare = shutil.which("unshare")
@@ -97,7 +104,7 @@ def test_that_the_ear_hears_and_refuses(folder: Path) -> None:
 
 
 def test_that_the_engine_and_its_helpers_reach_no_network_and_import_nothing_beside_the_file(folder: Path) -> None:
-    recorder = Recorder()
+    recorder = PatientRecorder()
     client = EngineClient(recorder, command=with_ear(engine_command()))
     client.start()
     try:
