@@ -387,5 +387,5 @@ def test_that_a_missing_display_is_said_in_words(monkeypatch: pytest.MonkeyPatch
         monkeypatch.delenv(variable, raising=False)
     with pytest.raises(NoWindow, match="no display"):
         check_display()
-    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("DISPLAY", "another-machine:0")
     check_display()

@@ -81,7 +81,7 @@ def _run_qt(
     mailbox: Mailbox,
     listen_at: Path | None,
 ) -> int:
-    from viewer.gui.sound_qt import check_display, check_pyside
+    from viewer.gui.sound_qt import check_display, check_fonts, check_pyside
 
     check_pyside()
     check_display()
@@ -98,6 +98,7 @@ def _run_qt(
 
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
+    check_fonts()
     app.setApplicationName("checkpoint-viewer")
     app.setApplicationDisplayName("")  # the window's title says it already
     app.setDesktopFileName("checkpoint-viewer")
@@ -125,13 +126,16 @@ def _run_qt(
     if listen_at is not None:
         # Once painted: the socket's module takes longer to import than the window may take to show.
         window.painted.connect(partial(_listen, window, listen_at, absolute(paths), starts))
+    code = 0
     try:
-        return app.exec()
+        code = app.exec()
+        return code
     finally:
         for listening in starts:
             listening.release()
         interrupts.release()
-        window.habits.crash_watch.release()
+        if not code:  # else the display is gone: the next start offers what was open
+            window.habits.crash_watch.release()
         reporter.release()
         file_events.release()
         bridge.close()
