@@ -176,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group", choices=sorted(GROUPS))
     parser.add_argument("--most", type=int, default=300, help="how many changes to run (default: %(default)s)")
+    parser.add_argument("--again", type=Path, metavar="REPORT", help="only what a former report shows as survivors")
     parser.add_argument("--seed", type=int, default=0, help="of the choice (default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation", help="where the copy is made")
     asked = parser.parse_args()
@@ -184,6 +185,9 @@ def main() -> None:
     mutmut(folder, "run", "--max-children", "1", "viewer.nothing*")  # makes the mutants, and runs none
     every = list(mutants_of(folder))
     random.Random(asked.seed).shuffle(every)
+    if asked.again is not None:
+        shown = {line.removeprefix("# ") for line in asked.again.read_text("utf-8").splitlines()}
+        every = [mutant for mutant in every if mutant.name in shown]
     sample = {mutant.name: mutant for mutant in every[: asked.most]}
     print(f"{len(every)} changes of code, {len(sample)} of them are run", flush=True)
     mutmut(folder, "run", "--max-children", "1", *sample)
