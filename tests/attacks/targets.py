@@ -189,7 +189,8 @@ TARGETS = {
         ],
         _read_message,
     ),
-    "engine": Target(_frame_seeds, _read_frames),
+    # CPython says on standard error, and goes on, where a pickle breaks off within a bytearray.
+    "engine": Target(_frame_seeds, _read_frames, None, OWN_EVENTS | {"sys.excepthook"}),
     # Shiboken looks at its caller.
     "settings": Target(_settings_seeds, _read_settings, None, OWN_EVENTS | {"sys._getframe", "object.__getattr__"}),
 }

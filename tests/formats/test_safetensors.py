@@ -204,6 +204,7 @@ def test_that_an_empty_header_is_a_checkpoint_of_no_tensors(tmp_path: Path) -> N
         (b"{", None, "something other than a name"),
         (b'{"w":', None, "cannot be parsed"),
         (b'{"\xff":1}', None, "not UTF-8"),
+        (b'{"__metadata__":{"a":["\xff"]}}', None, "not UTF-8"),
         (b'{"\\x":1}', None, "wrong escape"),
         (json.dumps({"w": W}).encode(), 2**62, "longer than the file"),
     ],

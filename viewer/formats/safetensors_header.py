@@ -166,7 +166,10 @@ def _metadata(header: Header, text: bytes, at: int) -> int:
             key = _text_of(name[1], at)
             start = name.end()
             _, at = _odd_value(text, start, "__metadata__", nested=True)
-            found[key] = text[start:at].decode()
+            try:
+                found[key] = text[start:at].decode()
+            except UnicodeDecodeError as error:
+                raise _broken("is not UTF-8", start) from error
             header.warnings.append(
                 f"The metadata {key!r} is not text, as the format demands; it is shown as its JSON."
             )
