@@ -38,7 +38,7 @@ GROUPS: Final = {
             "tests/formats/test_storage_bytes.py", "tests/formats/test_placing.py",
             "tests/formats/test_archives.py", "tests/formats/test_torch_zip.py", "tests/formats/test_torchscript.py",
             "tests/formats/test_zip_recovered_records.py", "tests/attacks/test_zip_containers.py",
-            "tests/formats/pickle/test_scan.py",
+            "tests/formats/test_limits_exact.py", "tests/formats/pickle/test_scan.py",
             "tests/formats/pickle/test_careful.py", "tests/formats/pickle/test_session.py",
         ],
     ),
