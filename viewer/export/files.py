@@ -156,6 +156,8 @@ class NewFile:
             fault, advice = f"nothing may be written to the folder {folder}", "Choose another folder"
         elif error.errno == errno.ENOENT:
             fault, advice = f"there is no folder {folder}", "Make it first, or choose another one"
+        elif error.errno == errno.ENAMETOOLONG:  # of the temporary file beside it
+            fault, advice = "its path is too long", "Choose a folder with a shorter path"
         else:
             fault, advice = f"writing failed ({error.strerror or error})", "Check the disk"
         return ViewerError(fault + kept, path=self.target, advice=advice)

@@ -244,7 +244,11 @@ def _to_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False)
+    # A path may hold bytes that are no text; a file of text keeps them only as escapes.
+    return text if text.isprintable() else json.dumps(value)
 
 
 def _from_text(kind: type, text: str) -> Any:

@@ -11,7 +11,14 @@ from tests.gui.checkpoints import Tensor, make_checkpoint
 from viewer.checkpoint.document import FileFacts
 from viewer.checkpoint.meaning.recognise import recognise_task
 from viewer.export.options import ExportOptions
-from viewer.gui.export.choices import PartChoice, part_choices, proposed_target, target_state, with_flavour
+from viewer.gui.export.choices import (
+    PartChoice,
+    given_target,
+    part_choices,
+    proposed_target,
+    target_state,
+    with_flavour,
+)
 from viewer.task import run
 
 WEIGHTS = {"conv.weight": Tensor((4, 3, 3, 3)), "conv.bias": Tensor((4,))}
@@ -87,3 +94,11 @@ def test_that_the_source_is_known_by_any_of_its_names(tmp_path: Path) -> None:
     states = {name: target_state(tmp_path / name, files) for name in ("m.pth", "link.pth", "hard.pth", "other.pth")}
     assert states == {"m.pth": "source", "link.pth": "source", "hard.pth": "source", "other.pth": "there"}
     assert target_state(tmp_path / "none.pth", files) == "new"
+
+
+def test_that_a_folder_whose_name_is_no_text_is_kept_behind_the_text_that_is_shown() -> None:
+    proposed, shown = "/runs/caf\udce9/a-canonical.pth", "/runs/caf\ufffd/a-canonical.pth"
+    assert given_target(shown, proposed, shown) == Path(proposed)
+    assert given_target(" /runs/caf\ufffd/b.pth ", proposed, shown) == Path("/runs/caf\udce9/b.pth")
+    assert given_target("/elsewhere/b.pth", proposed, shown) == Path("/elsewhere/b.pth")
+    assert given_target("/runs/./more/../b.pth", proposed, shown) == Path("/runs/b.pth")

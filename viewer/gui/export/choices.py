@@ -110,6 +110,21 @@ def with_flavour(target: str, flavour: Flavour) -> str:
     return f"{root}.{flavour}" if suffix.lower() in _SUFFIXES else target
 
 
+def given_target(text: str, proposed: str, shown: str) -> Path:
+    """The file that a person means by the text of a line.
+
+    Parameters
+    ----------
+    proposed, shown
+        The path that was put there, and the text that the line made of it: a name may hold bytes that are no text.
+    """
+    given = Path(os.path.abspath(text.strip()))  # noqa: PTH100 - a link is not to be followed
+    if text == shown:
+        return Path(proposed)
+    folder = Path(proposed).parent
+    return folder / given.name if given.parent == Path(shown).parent else given
+
+
 def target_state(target: Path, files: Iterable[FileFacts]) -> TargetState:
     """Whether something is at the target, and whether that is one of the files that are being read."""
     try:

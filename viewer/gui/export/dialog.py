@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +30,7 @@ from viewer.export.options import Cast, ExportPlan, ExportResult
 from viewer.gui.details.page import WordsLabel
 from viewer.gui.dialogs import without_icons
 from viewer.gui.engine_bridge import EngineBridge
-from viewer.gui.export.choices import part_choices, proposed_target, target_state, with_flavour
+from viewer.gui.export.choices import given_target, part_choices, proposed_target, target_state, with_flavour
 from viewer.gui.export.form import ExportForm
 from viewer.gui.export.job_dialog import JobDialog
 from viewer.gui.export.parts import ListingPage
@@ -82,11 +81,9 @@ class ExportDialog(JobDialog):
         at_node: bool = False,
     ) -> None:
         super().__init__(bridge, theme, f"Export {checkpoint.path.name}", parent)
-        self._document = document
-        self._checkpoint = checkpoint
-        self._node = node
+        self._document, self._checkpoint, self._node = document, checkpoint, node
         self._recognition: Recognition | None = None
-        self._proposed = ""
+        self._proposed = self._shown = ""
         self._folder: Path | None = None
         self._counting = False
         self.plan: ExportPlan | None = None
@@ -129,9 +126,10 @@ class ExportDialog(JobDialog):
     @Slot()
     def _options_changed(self) -> None:
         options = self.form.options
-        if self.target.text() == self._proposed:
+        if self.target.text() == self._shown:
             self._proposed = str(proposed_target(self._checkpoint.path, self.form.choice, options.flavour))
             self.target.setText(self._proposed)
+            self._shown = self.target.text()
         else:
             self.target.setText(with_flavour(self.target.text(), options.flavour))
         self.plan = None
@@ -231,7 +229,7 @@ class ExportDialog(JobDialog):
             self._choose_again()
             return
         self._say("")
-        target = Path(os.path.abspath(self.target.text().strip()))  # noqa: PTH100 - a link is not to be followed
+        target = given_target(self.target.text(), self._proposed, self._shown)
         state = target_state(target, self._checkpoint.files)
         if state == "source":
             self._say("This is the file that is being read, by this or another name. Choose another.")
