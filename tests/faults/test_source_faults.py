@@ -27,6 +27,7 @@ from viewer.export.verify import verify_task
 from viewer.formats.opening import open_task
 from viewer.roundtrip.task import roundtrip_task
 from viewer.task import Progress, run
+from viewer.tensors import scan_cache
 from viewer.tensors.scan_all import scan_all_task
 from viewer.tensors.scan_results import ScanBatch, ScanRow
 from viewer.tensors.summary import summarise_task
@@ -287,3 +288,18 @@ def test_that_a_drive_that_is_pulled_out_is_told(case: Case, tmp_path: Path, nam
         pulled = replace(case, path=path, checkpoint=run(open_task(path)))
     assert seen_by(pulled, name, nothing, "no such file") == set()
     demand_no_half_file(pulled)
+
+
+def test_that_a_rewrite_that_hides_its_time_is_told_by_scan_export_and_verification(
+    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(scan_cache, "_SETTLED_S", -1.0)
+    for from_cache in (0, 2):
+        assert run(scan_all_task(case.checkpoint)).from_cache == from_cache
+    rewrite(case.path)
+    assert run(open_task(case.path)).files == case.checkpoint.files
+    assert run(scan_all_task(case.checkpoint)).from_cache == 0
+    findings = run(export_task(case.path, case.target)).plan.findings
+    assert sorted(finding.path for finding in findings if "checksum" in finding.text) == ["v", "w"]
+    assert len(run(verify_task(case.path)).faults) == 2
