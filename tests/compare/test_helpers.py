@@ -11,15 +11,16 @@ import psutil
 import pytest
 import torch
 
-from viewer import open_checkpoint
+from viewer import helper_process, open_checkpoint
 from viewer.compare import helper, values
 from viewer.compare.comparison import Comparison
 from viewer.compare.crew import Crew
-from viewer.compare.helper import Helper, HelperLost, Order
+from viewer.compare.helper import Helper, Order
 from viewer.compare.options import CompareOptions, Tolerance
 from viewer.compare.tally import Tally
 from viewer.compare.task import run_compare
 from viewer.errors import CompressedFile, FileChanged, MalformedFile
+from viewer.helper_process import HelperLost
 from viewer.task import run
 
 Children: TypeAlias = frozenset[psutil.Process]
@@ -137,13 +138,13 @@ class _Other:
 
 
 def test_that_messages_are_made_of_our_own_plain_data_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    pipe = io.BytesIO()
+    pipe, admitted = io.BytesIO(), helper._ADMITTED
     for message in (_Other(), [Tally(), None], MalformedFile("broken", path="a.pt"), CompressedFile("packed")):
-        helper._send(pipe, message)
+        helper_process._send(pipe, message)
     pipe.seek(0)
     with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print is no part of a message"):
-        helper._receive(pipe)
+        helper_process._receive(pipe, admitted)
     assert capsys.readouterr().out == ""
-    assert helper._receive(pipe) == [Tally(), None]
-    assert isinstance(helper._receive(pipe), MalformedFile)
-    assert isinstance(helper._receive(pipe), CompressedFile)
+    assert helper_process._receive(pipe, admitted) == [Tally(), None]
+    assert isinstance(helper_process._receive(pipe, admitted), MalformedFile)
+    assert isinstance(helper_process._receive(pipe, admitted), CompressedFile)

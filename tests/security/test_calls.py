@@ -23,9 +23,9 @@ ALLOWED = {
     ("gui/compare/ahead.py", "importlib.import_module"), ("gui/preload.py", "importlib.import_module"),
     # Unpicklers that find no class (the file's, the pipe's), or those of a list (a helper's pipe).
     ("formats/pickle/unpickler.py", "pickle.Unpickler"), ("engine/framing.py", "pickle.Unpickler"),
-    ("compare/helper.py", "pickle.Unpickler"),
+    ("helper_process.py", "pickle.Unpickler"),
     # Our own interpreters, and the tools of the desktop when it is told of the program.
-    ("compare/helper.py", "subprocess.Popen"), ("compare/rewriting.py", "subprocess.run"),
+    ("helper_process.py", "subprocess.Popen"), ("compare/rewriting.py", "subprocess.run"),
     ("engine/child.py", "subprocess.Popen"), ("roundtrip/twice.py", "subprocess.Popen"),
     ("desktop/linux.py", "subprocess.run"),
     # The C library, for prctl.

@@ -108,5 +108,9 @@ def test_that_a_limit_of_the_person_is_never_raised() -> None:
 
 
 def test_that_every_interpreter_we_start_is_isolated() -> None:
-    for command in (engine_command(), module_command("viewer.compare.helper")):
+    for command in (
+        engine_command(),
+        module_command("viewer.compare.helper"),
+        module_command("viewer.tensors.helper"),
+    ):
         assert "-I" in command

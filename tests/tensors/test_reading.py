@@ -179,4 +179,4 @@ def test_that_a_dense_view_is_walked_in_long_steps(tmp_path: Path) -> None:
     number = add_view(checkpoint, storage, "float32", (1 << 14, 1 << 14), (1, 1 << 14))
     with ElementSource(checkpoint, checkpoint.tensor(number)) as source:
         jobs = list(Walk(source).jobs())
-    assert len(jobs) == 256
+    assert len(jobs) == 128

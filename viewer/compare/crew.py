@@ -11,10 +11,12 @@ from itertools import islice
 from typing import Final, Self, TypeVar
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.compare.helper import Helper, HelperLost, Order, can_travel
+from viewer.compare.helper import Helper, Order
 from viewer.compare.pair import PairComparer, Rooms
 from viewer.compare.tally import Tally
 from viewer.errors import ViewerError
+from viewer.formats.storage_bytes import can_travel
+from viewer.helper_process import HelperLost
 from viewer.interpreter import can_start
 from viewer.tensors.workers import Spares
 

@@ -7,11 +7,22 @@ compared with the facts noted then, once when it is opened and again at every ca
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.tensors import CHUNKED, DEFLATED, INLINE, STORED, StorageRef
+from viewer.checkpoint.nodes import NodeTable
+from viewer.checkpoint.tensors import (
+    CHUNKED,
+    DEFLATED,
+    INLINE,
+    STORED,
+    StorageRef,
+    StorageTable,
+    TensorRef,
+    TensorTable,
+)
 from viewer.errors import MalformedFile, ViewerError
 from viewer.formats.inflate import InflatedStorage
 from viewer.formats.pieces import AssemblyReader
@@ -159,3 +170,22 @@ class StorageReader:
                 path=self._checkpoint.path,
             )
         return blob
+
+
+def files_of(checkpoint: Checkpoint) -> Checkpoint:
+    """What a StorageReader in another process needs of a checkpoint: nothing of its tree."""
+    return replace(
+        checkpoint,
+        nodes=NodeTable(),
+        tensors=TensorTable(),
+        storages=StorageTable(),
+        globals=[],
+        warnings=[],
+        facts={},
+        blobs=[],
+    )
+
+
+def can_travel(tensor: TensorRef) -> bool:
+    """Whether another process can read a tensor by what the TensorRef says alone."""
+    return tensor.storage is not None and tensor.storage.encoding == STORED and tensor.dtype.kind != "quantized"

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.tensors import TensorFlag
 from viewer.task import Task
 from viewer.tensors.bins import Binner
 from viewer.tensors.decode import Domain, decoder_of, element_normal
 from viewer.tensors.devices import torch_device
 from viewer.tensors.pattern_scan import count_patterns_task
-from viewer.tensors.patterns import PatternCounts, PatternTable, pattern_table
+from viewer.tensors.patterns import PatternCounts, PatternTable, table_of
 from viewer.tensors.prefix_bins import PrefixBinner
 from viewer.tensors.quantized import quantizer_of
 from viewer.tensors.scan import StreamScan, scan_task
@@ -49,8 +48,7 @@ def edge_counts_task(
         quantizer = quantizer_of(checkpoint, tensor) if tensor.dtype.kind == "quantized" else None
         if source.element.form == "pattern" and (quantizer is None or quantizer.is_per_tensor):
             walk = Walk(source)
-            negated = bool(tensor.flags & TensorFlag.NEG) and tensor.dtype.kind == "float"
-            table = pattern_table(tensor.dtype.name, negated=negated)
+            table = table_of(tensor)
             counts, _ = yield from count_patterns_task(walk, [table], where)
             tables = [table]
             if quantizer is not None:

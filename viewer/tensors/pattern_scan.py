@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from viewer.formats.storage_bytes import files_of
 from viewer.task import Task
+from viewer.tensors.crew import Helped, is_helped
+from viewer.tensors.helper_orders import JobAnswer, PatternOrder
 from viewer.tensors.layout import Block
 from viewer.tensors.moments import Facts
 from viewer.tensors.patterns import PatternTable
@@ -28,24 +31,13 @@ def count_patterns_task(
     """The counts by pattern, and by each table the positions of the extremes and of the first NaN."""
     import numpy as np
 
-    size = tables[0].values.size
-    totals = np.zeros(size, np.int64)
+    totals = np.zeros(tables[0].values.size, np.int64)
     all_places = [Facts() for _ in tables]
+    jobs = PatternJobs(walk, tables, device)
 
     def work(job: list[Block], room: Room) -> tuple[Ints, list[Facts]]:
-        counts = np.zeros(size, np.int64)
-        places = [Facts() for _ in tables]
-        for block in job:
-            units = walk.source.read(block, room.scratch)
-            of_chunk = _count(units, size, room.scratch, device)
-            counts += of_chunk
-            for table, found, known in zip(tables, places, all_places, strict=True):
-                facts = _extremes(table, of_chunk)
-                equal_to, is_nan = partial(_equal, units, table), partial(_is_any, units, table.nan)
-                # All that is known comes before this job: jobs are merged in order.
-                place_extremes(facts, (found, known), walk.start_of(block), walk.order, equal_to, is_nan)
-                found.merge(facts)
-        return counts, places
+        # All that is known comes before this job: jobs are merged in order.
+        return jobs.found(job, room, all_places)
 
     def merge(answer: tuple[Ints, list[Facts]]) -> None:
         counts, places = answer
@@ -53,8 +45,47 @@ def count_patterns_task(
         for known, found in zip(all_places, places, strict=True):
             known.merge(found)
 
-    yield from walk_task(walk, device, work, merge)
+    helped = None
+    if is_helped(walk, device.type):
+        order = PatternOrder(files_of(walk.source.checkpoint), walk.source.tensor)
+        helped = Helped(order, lambda: all_places, _read).found
+    yield from walk_task(walk, device, work, merge, helped)
     return totals, all_places
+
+
+def _read(answer: JobAnswer) -> tuple[Ints, list[Facts]]:
+    """What another process found of a job."""
+    import numpy as np
+
+    (counts,) = answer.counts
+    return np.frombuffer(counts, np.int64), list(answer.facts)
+
+
+class PatternJobs:
+    """The jobs of one pass, as any thread or process does them; parameters as of `count_patterns_task`."""
+
+    def __init__(self, walk: Walk, tables: Sequence[PatternTable], device: torch.device) -> None:
+        self._walk = walk
+        self._tables = tables
+        self._device = device
+
+    def found(self, job: Iterable[Block], room: Room, known: Sequence[Facts]) -> tuple[Ints, list[Facts]]:
+        """The counts of a job by pattern, and by each table the positions that are news after what is `known`."""
+        import numpy as np
+
+        walk, size = self._walk, self._tables[0].values.size
+        counts = np.zeros(size, np.int64)
+        places = [Facts() for _ in self._tables]
+        for block in job:
+            units = walk.source.read(block, room.scratch)
+            of_chunk = _count(units, size, room.scratch, self._device)
+            counts += of_chunk
+            for table, found, before in zip(self._tables, places, known, strict=True):
+                facts = _extremes(table, of_chunk)
+                equal_to, is_nan = partial(_equal, units, table), partial(_is_any, units, table.nan)
+                place_extremes(facts, (found, before), walk.start_of(block), walk.order, equal_to, is_nan)
+                found.merge(facts)
+        return counts, places
 
 
 def _count(units: npt.NDArray[Any], size: int, scratch: Scratch, device: torch.device) -> Ints:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from viewer.checkpoint.tensors import TensorFlag, TensorRef
 from viewer.tensors.exact import UNIT_BITS, Moments, fixed
 from viewer.tensors.moments import Facts
 from viewer.tensors.quantiles import FRACTIONS, interpolated, place_of
@@ -93,6 +94,12 @@ def pattern_table(name: str, *, negated: bool = False) -> PatternTable:
 
     values = pattern_values(name)
     return PatternTable(-values if negated else values, element_of(dtype_named(name)).smallest_normal)
+
+
+def table_of(tensor: TensorRef) -> PatternTable:
+    """The table of a tensor's stored values."""
+    negated = bool(tensor.flags & TensorFlag.NEG) and tensor.dtype.kind == "float"
+    return pattern_table(tensor.dtype.name, negated=negated)
 
 
 class PatternCounts:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from viewer.formats.storage_bytes import files_of
 from viewer.task import Task
 from viewer.tensors.bins import Binner
+from viewer.tensors.crew import Helped, is_helped
 from viewer.tensors.decode import Decoder, Stream
+from viewer.tensors.helper_orders import JobAnswer, ScanOrder
 from viewer.tensors.layout import Block
 from viewer.tensors.moments import Facts, float_facts, int_facts
 from viewer.tensors.positions import place_extremes
@@ -80,27 +84,89 @@ def scan_task(
         As in `float_facts`.
     """
 
+    jobs = ScanJobs(walk, decoder, scans, device, facts=facts, careful=careful)
+
+    def known() -> list[Facts]:
+        return [scan.facts for scan in scans]
+
     def work(job: list[Block], room: Room) -> list[StreamScan]:
-        found = [scan.fresh() for scan in scans]
-        for block in job:
-            units = walk.source.read(block, room.scratch)
-            start = walk.start_of(block)
-            for scan, total, values in zip(found, scans, decoder.decode(units, start), strict=True):
-                if facts:
-                    of_chunk = _facts(values, scan.stream, room, device, careful)
-                    equal_to, is_nan = partial(_equal, values, scan.stream.offset), partial(_is_nan, values)
-                    # All that `total` has found comes before this job: jobs are merged in order.
-                    place_extremes(of_chunk, (scan.facts, total.facts), start, walk.order, equal_to, is_nan)
-                    scan.facts.merge(of_chunk)
-                if scan.binner is not None:
-                    scan.counts += _counts(values, scan, scan.binner, room.scratch, device)
-        return found
+        # All that is known comes before this job: jobs are merged in order.
+        return jobs.found(job, room, known())
 
     def merge(found: list[StreamScan]) -> None:
         for total, scan in zip(scans, found, strict=True):
             total.merge(scan)
 
-    yield from walk_task(walk, device, work, merge)
+    helped = None
+    if is_helped(walk, device.type) and all(scan.binner is None or type(scan.binner) is Binner for scan in scans):
+        helped = Helped(jobs.order(), known, jobs.read).found
+    yield from walk_task(walk, device, work, merge, helped)
+
+
+class ScanJobs:
+    """The jobs of one pass, as any thread or process does them; parameters as of `scan_task`."""
+
+    def __init__(
+        self,
+        walk: Walk,
+        decoder: Decoder,
+        scans: Sequence[StreamScan],
+        device: torch.device,
+        *,
+        facts: bool,
+        careful: bool,
+    ) -> None:
+        self._walk = walk
+        self._decoder = decoder
+        self._scans = [scan.fresh() for scan in scans]
+        self._device = device
+        self._facts = facts
+        self._careful = careful
+
+    def found(self, job: Iterable[Block], room: Room, known: Sequence[Facts]) -> list[StreamScan]:
+        """What a job tells of each stream.
+
+        Parameters
+        ----------
+        known
+            What was found of each before this job.
+        """
+        walk = self._walk
+        found = [scan.fresh() for scan in self._scans]
+        for block in job:
+            units = walk.source.read(block, room.scratch)
+            start = walk.start_of(block)
+            for scan, before, values in zip(found, known, self._decoder.decode(units, start), strict=True):
+                if self._facts:
+                    of_chunk = _facts(values, scan.stream, room, self._device, self._careful)
+                    equal_to, is_nan = partial(_equal, values, scan.stream.offset), partial(_is_nan, values)
+                    place_extremes(of_chunk, (scan.facts, before), start, walk.order, equal_to, is_nan)
+                    scan.facts.merge(of_chunk)
+                if scan.binner is not None:
+                    scan.counts += _counts(values, scan, scan.binner, room.scratch, self._device)
+        return found
+
+    def order(self) -> ScanOrder:
+        """The pass, for another process."""
+        binners = [scan.binner for scan in self._scans]
+        return ScanOrder(
+            files_of(self._walk.source.checkpoint),
+            self._walk.source.tensor,
+            tuple(None if binner is None else array("d", binner.edges.tobytes()) for binner in binners),
+            tuple(binner is not None and binner.inside for binner in binners),
+            tuple(scan.is_finite for scan in self._scans),
+            self._facts,
+            self._careful,
+        )
+
+    def read(self, answer: JobAnswer) -> list[StreamScan]:
+        """What another process found of a job."""
+        import numpy as np
+
+        return [
+            replace(scan, facts=facts, counts=np.frombuffer(counts, np.int64))
+            for scan, facts, counts in zip(self._scans, answer.facts, answer.counts, strict=True)
+        ]
 
 
 def _facts(values: npt.NDArray[Any], stream: Stream, room: Room, device: torch.device, careful: bool) -> Facts:

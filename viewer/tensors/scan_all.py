@@ -12,6 +12,7 @@ from viewer.checkpoint.tensors import STORED, TensorRef
 from viewer.errors import DeviceProblem, FileChanged, ViewerError
 from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task
+from viewer.tensors.crew import CREW, WORTH_NBYTES
 from viewer.tensors.devices import torch_device
 from viewer.tensors.scan_cache import ScanCache
 from viewer.tensors.scan_results import ScanBatch, ScanRow, ScanTotals
@@ -82,6 +83,8 @@ class _Scan:
             self._total += _nbytes(self._checkpoint.tensor(number))
             if nth % _COUNTED_AT_ONCE == _COUNTED_AT_ONCE - 1:
                 yield Progress(0, 0)
+        if self._total >= WORTH_NBYTES and self._device.type == "cpu":
+            CREW.want()
         with StorageReader(self._checkpoint) as reader:
             for number in self._wanted:
                 tensor = self._checkpoint.tensor(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.tensors import TensorFlag, TensorRef
+from viewer.checkpoint.tensors import TensorRef
 from viewer.formats.storage_bytes import StorageReader
 from viewer.task import Progress, Task
 from viewer.tensors.bins import Binner, make_edges
@@ -13,7 +13,7 @@ from viewer.tensors.constant_rows import constant_rows_task
 from viewer.tensors.decode import Decoder, decoder_of, element_normal
 from viewer.tensors.moments import Facts, float_facts, int_facts
 from viewer.tensors.pattern_scan import count_patterns_task
-from viewer.tensors.patterns import PatternCounts, PatternTable, pattern_table
+from viewer.tensors.patterns import PatternCounts, PatternTable, table_of
 from viewer.tensors.quantized import Quantizer, quantizer_of
 from viewer.tensors.results import Statistics
 from viewer.tensors.scan import StreamScan, scan_task
@@ -110,8 +110,7 @@ def _by_patterns(walk: Walk, quantizer: Quantizer | None, device: torch.device) 
     import numpy as np
 
     tensor = walk.source.tensor
-    negated = bool(tensor.flags & TensorFlag.NEG) and tensor.dtype.kind == "float"
-    table = pattern_table(tensor.dtype.name, negated=negated)
+    table = table_of(tensor)
     of = "bits" if tensor.dtype.kind == "bits" and table.is_integer else "value"
     if quantizer is not None:
         real = quantizer.real(table.values.astype(np.int64), 0).astype(np.float64)

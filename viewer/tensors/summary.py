@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.checkpoint.tensors import TensorFlag, TensorRef
+from viewer.checkpoint.tensors import TensorRef
 from viewer.task import Progress, Result, Task
 from viewer.tensors.bins import Binner, make_edges
 from viewer.tensors.decode import decoder_of, element_normal
 from viewer.tensors.devices import torch_device
 from viewer.tensors.histogram import edges_for, finer, histogram_of, joined
 from viewer.tensors.pattern_scan import count_patterns_task
-from viewer.tensors.patterns import PatternCounts, PatternTable, pattern_table
+from viewer.tensors.patterns import PatternCounts, PatternTable, table_of
 from viewer.tensors.quantiles import bounded_quantiles
 from viewer.tensors.quantized import Quantizer, quantizer_of
 from viewer.tensors.results import Histogram, PartSummary, Statistics, TensorSummary
@@ -98,8 +98,7 @@ def _by_patterns(
     walk: Walk, quantizer: Quantizer | None, device: torch.device, wanted: _Wanted
 ) -> Task[TensorSummary]:
     tensor = walk.source.tensor
-    name = tensor.dtype.name
-    table = pattern_table(name, negated=bool(tensor.flags & TensorFlag.NEG) and tensor.dtype.kind == "float")
+    table = table_of(tensor)
     tables = {"bits" if tensor.dtype.kind == "bits" and table.is_integer else "value": table}
     if quantizer is not None:
         real = PatternTable(_dequantized(quantizer, table), element_normal("float32"))

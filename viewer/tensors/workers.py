@@ -39,6 +39,11 @@ def use_threads(number: int) -> None:
     _bound = min(number, WORKERS) or WORKERS
 
 
+def most_threads() -> int:
+    """How many may compute at a time."""
+    return _bound
+
+
 def answers(
     work: Callable[[Job], Answer], jobs: Iterable[Job], *, workers: int = WORKERS
 ) -> Generator[Answer, None, None]:
