@@ -4,51 +4,18 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.export.contents import exported, loaded, same, save
+from tests.export.trees import HASHABLE, TREES
 from viewer.export.digest import digest_task
 from viewer.export.options import ExportOptions
 from viewer.task import run
 
-_TEXTS = st.text(max_size=6) | st.sampled_from(["a", "b", "storage", "cpu", "0", "1"])
-_FLOATS = st.floats(allow_nan=True) | st.sampled_from([0.0, -0.0, 1.0])
-_INTS = st.integers(-(1 << 80), 1 << 80) | st.sampled_from([0, 1, 255, 256, 65536])
-_HASHABLE = st.recursive(
-    st.none() | st.booleans() | _INTS | _FLOATS | _TEXTS | st.binary(max_size=5),
-    lambda inner: st.tuples(inner) | st.tuples(inner, inner),
-    max_leaves=4,
-)
-_NUMBERS = st.lists(st.sampled_from([0, 1, 2, 127]), max_size=4)
-_DTYPES = st.sampled_from([torch.float32, torch.int8, torch.bfloat16, torch.uint16, torch.bool])
-
-
-@st.composite
-def _tensors(draw: st.DrawFn) -> torch.Tensor:
-    tensor = torch.tensor(draw(_NUMBERS), dtype=torch.int64).to(draw(_DTYPES))
-    if draw(st.booleans()):
-        tensor = tensor.reshape(1, -1).t()
-    if tensor.is_floating_point() and draw(st.booleans()):
-        tensor = torch.nn.Parameter(tensor, requires_grad=draw(st.booleans()))
-    return tensor
-
-
-_TREES = st.recursive(
-    _HASHABLE | _tensors() | st.sets(_TEXTS | _INTS, max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(_HASHABLE, inner, max_size=4)
-        | st.lists(st.tuples(_TEXTS, inner), max_size=3).map(OrderedDict)
-        | st.lists(inner, max_size=3).map(tuple)
-    ),
-    max_leaves=10,
-)
 _SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -58,7 +25,7 @@ def _name(value: Any, folder: Path, **options: Any) -> str:
 
 
 @_SETTINGS
-@given(_TREES)
+@given(TREES)
 def test_that_what_is_exported_is_loaded_as_the_same_content_and_exported_alike(value: Any) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -72,14 +39,14 @@ def test_that_what_is_exported_is_loaded_as_the_same_content_and_exported_alike(
 
 
 @_SETTINGS
-@given(_TREES, _TREES)
+@given(TREES, TREES)
 def test_that_bytes_are_equal_exactly_when_contents_are(a: Any, b: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         assert (_name(a, Path(folder)) == _name(b, Path(folder))) == same(a, b)
 
 
 @_SETTINGS
-@given(_TREES)
+@given(TREES)
 def test_that_each_small_change_of_a_content_changes_its_name(value: Any) -> None:
     changed = [{"x": value}, [value], (value,), [value, None], {"x": value, "y": 1}, {"y": 1, "x": value}]
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +55,7 @@ def test_that_each_small_change_of_a_content_changes_its_name(value: Any) -> Non
 
 
 @_SETTINGS
-@given(st.dictionaries(_HASHABLE, _TREES, max_size=5), st.randoms(use_true_random=False))
+@given(st.dictionaries(HASHABLE, TREES, max_size=5), st.randoms(use_true_random=False))
 def test_that_sorted_exports_do_not_depend_on_the_order_of_keys(value: dict[Any, Any], random: Any) -> None:
     pairs = list(value.items())
     random.shuffle(pairs)
@@ -98,7 +65,7 @@ def test_that_sorted_exports_do_not_depend_on_the_order_of_keys(value: dict[Any,
 
 
 @_SETTINGS
-@given(_TREES)
+@given(TREES)
 def test_that_a_safetensors_export_keeps_the_whole_content(value: Any) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
