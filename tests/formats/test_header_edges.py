@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from tests.formats.container_files import bytes_of, rezip, save_zip
+from viewer import open_checkpoint
 from viewer.errors import MalformedFile
 from viewer.formats import source as source_module
 from viewer.formats.safetensors import looks_like_safetensors, safetensors_task
@@ -108,3 +111,29 @@ def test_that_a_read_that_fails_names_the_file_and_the_place(tmp_path: Path, mon
             with pytest.raises(Exception, match=r"1,234.*Input/output error") as raised:
                 call()
             assert getattr(raised.value, "path", None) == path
+
+
+@pytest.mark.parametrize(
+    ("longer", "said"),
+    [
+        ((), None),
+        ((1,), "1 record is longer than the storage that it holds"),
+        ((0, 2), "2 records are longer than the storages that they hold"),
+        ((0, 1, 2), "3 records are longer than the storages that they hold"),
+    ],
+)
+def test_that_records_that_are_longer_than_their_storages_are_counted(
+    longer: tuple[int, ...], said: str | None, tmp_path: Path
+) -> None:
+    source = save_zip(tmp_path / "a.pth", {str(at): torch.full((5 + at,), float(at)) for at in range(3)})
+
+    def edit(name: str, data: bytes) -> bytes:
+        folder, _, number = name.rpartition("/")
+        return data + bytes(4) if folder == "data" and int(number) in longer else data
+
+    checkpoint = open_checkpoint(rezip(source, tmp_path / "b.pth", edit=edit))
+    assert [text for text in checkpoint.warnings if "longer than" in text] == ([] if said is None else [said])
+    assert list(checkpoint.storages.nbytes) == [20, 24, 28]
+    for number in range(3):
+        expected = torch.full((5 + number,), float(number)).numpy().tobytes()
+        assert bytes_of(checkpoint, checkpoint.storage(number)) == expected
