@@ -29,8 +29,7 @@ GROUPS: Final = {
     "reader": (
         [
             "viewer/formats/zip_*.py", "viewer/formats/safetensors*.py", "viewer/formats/storage_bytes.py",
-            "viewer/formats/source.py", "viewer/formats/placing.py", "viewer/formats/pickle/scan.py",
-            "viewer/formats/pickle/cost.py", "viewer/formats/pickle/runs.py",
+            "viewer/formats/source.py", "viewer/formats/placing.py",
         ],
         [
             "tests/formats/test_zip_directory.py", "tests/formats/test_zip_heads.py",
@@ -39,8 +38,13 @@ GROUPS: Final = {
             "tests/formats/test_archives.py", "tests/formats/test_torch_zip.py", "tests/formats/test_torchscript.py",
             "tests/formats/test_zip_recovered_records.py", "tests/attacks/test_zip_containers.py",
             "tests/formats/test_limits_exact.py", "tests/formats/test_header_edges.py",
-            "tests/formats/pickle/test_scan.py",
-            "tests/formats/pickle/test_careful.py", "tests/formats/pickle/test_session.py",
+        ],
+    ),
+    "scan": (
+        [f"viewer/formats/pickle/{name}.py" for name in ("scan", "cost", "runs", "payload", "flat", "opcodes")],
+        [
+            "tests/formats/test_limits_exact.py", "tests/formats/pickle/test_scan.py",
+            "tests/formats/pickle/test_careful.py", "tests/formats/pickle/test_payload.py",
         ],
     ),
     "diff": (
