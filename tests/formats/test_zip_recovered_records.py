@@ -198,3 +198,15 @@ def test_that_64_bit_end_records_are_found_where_they_say_or_before_their_locato
         (end,) = end_records(source)
         assert (end.count, end.nbytes, end.offset, end.position) == (1, len(directory), start, at + shift)
         assert place_of_directory(source, end) == start + shift
+
+
+@pytest.mark.parametrize(("behind", "is_lost"), [(b"", False), (b"jun", False), (b"junk", True), (b"junk!", True)])
+def test_that_bytes_that_are_no_record_are_told_and_less_than_a_signature_is_not(
+    behind: bytes, is_lost: bool, tmp_path: Path
+) -> None:
+    record = local(b"a", b"12", how="header")
+    path = tmp_path / "cut.zip"
+    path.write_bytes(record + behind)
+    scan = scanned(path)
+    assert scan.directory.names == ["a"]
+    assert scan.lost == (len(record) if is_lost else None)
