@@ -44,6 +44,9 @@ def halves(opcode: Callable[[int], bytes]) -> Callable[[int], bytes]:
 CASES: dict[str, tuple[str, Callable[[int], bytes], int]] = {
     "bytes of strings": ("pickle_payload_nbytes", halves(long_bytes), 8_192),
     "bytes of text": ("pickle_text_nbytes", halves(lambda nbytes: text("x" * nbytes)), 8_192),
+    "memory of wide text": (
+        "pickle_text_memory_nbytes", halves(lambda nbytes: text("\U0001f600" + "x" * (-(-nbytes // 4) - 4))), 8_192,
+    ),
     "bytes of an integer": ("pickle_int_nbytes", lambda most: items(b"\x8a" + bytes([most]) + b"\1" * most), 100),
     "bytes of a long integer": (
         "pickle_int_nbytes", lambda most: items(b"\x8b" + struct.pack("<I", most) + b"\1" * most), 300,

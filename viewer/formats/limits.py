@@ -27,7 +27,9 @@ class Limits:
         Bytes of strings inside one pickle. Pickled numpy arrays and `pickle.dump` of a state_dict hold their values
         there; 2 GB of them are seen in practice.
     pickle_text_nbytes
-        The same for text alone, which takes up to four bytes a character once it is decoded.
+        The same for text alone.
+    pickle_text_memory_nbytes
+        Memory of that text, which is up to four times as much where one character of it is wide.
     pickle_structure_nbytes
         Estimated memory of the containers and numbers that any pickle may build. A million one-entry dicts are
         300 MB.
@@ -84,6 +86,7 @@ class Limits:
     pickle_steps: int = 8_000_000
     pickle_payload_nbytes: int = 4 * GIB
     pickle_text_nbytes: int = 100 * MIB
+    pickle_text_memory_nbytes: int = 256 * MIB
     pickle_structure_nbytes: int = 400 * MIB
     pickle_structure_per_byte: int = 24
     pickle_structure_most_nbytes: int = GIB

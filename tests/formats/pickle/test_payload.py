@@ -5,6 +5,7 @@ import pytest
 from viewer.errors import LimitExceeded
 from viewer.formats.limits import LIMITS
 from viewer.formats.pickle.payload import Payload
+from viewer.formats.pickle.scan import scan_pickle
 
 MIB = 1 << 20
 
@@ -37,3 +38,9 @@ def test_that_wide_text_ends_where_it_would_fill_the_memory() -> None:
     with pytest.raises(LimitExceeded, match="wide characters"):
         payload.add(ord("X"), 0, len(text))
     assert payload.nbytes < LIMITS.pickle_text_nbytes
+
+
+def test_that_a_length_beyond_64_bits_is_too_much() -> None:
+    data = b"\x80\x04\x8d" + (2**64 - 1).to_bytes(8, "little") + b"x."
+    with pytest.raises(LimitExceeded, match="bytes of strings"):
+        scan_pickle(data, 0, LIMITS, "data.pkl")

@@ -14,7 +14,6 @@ _TEXT: Final = b"XTUSV\x8c\x8d"
 _WIDE: Final = 0xF0  # first byte in UTF-8 of what makes Python take four bytes for each character of a str (PEP 393)
 _HALF_WIDE: Final = 0xC4  # the same for two bytes
 _PIECE: Final = 1 << 20
-_MEMORY_OF_TEXT: Final = 256 << 20
 
 
 class Payload:
@@ -44,17 +43,18 @@ class Payload:
         LimitExceeded
             When it is one too many.
         """
-        self._bounds.extend((start, start + nbytes))
         self.nbytes += nbytes
         if self.nbytes > self._limits.pickle_payload_nbytes:
             raise excess(self._name, f"more than {self._limits.pickle_payload_nbytes:,} bytes of strings")
+        self._bounds.extend((start, start + nbytes))
         if opcode in _TEXT:
             self._text += nbytes
             if self._text > self._limits.pickle_text_nbytes:
                 raise excess(self._name, f"more than {self._limits.pickle_text_nbytes:,} bytes of text")
             self.text_memory += nbytes * _width(self._data, start, start + nbytes)
-            if self.text_memory > _MEMORY_OF_TEXT:
-                raise excess(self._name, f"more than {_MEMORY_OF_TEXT >> 20:,} MiB for text of wide characters")
+            if self.text_memory > self._limits.pickle_text_memory_nbytes:
+                most = self._limits.pickle_text_memory_nbytes
+                raise excess(self._name, f"more than {most:,} bytes of memory for text of wide characters")
 
     def between(self, data: bytes | memoryview, start: int, end: int) -> Iterator[bytes | memoryview]:
         """The parts of a pickle from `start` to `end` that are none of them."""
