@@ -1,7 +1,9 @@
 """Run all benchmarks and write what they found: benchmarks/results/latest.json and latest.md.
 
 python -m benchmarks.run [NAME …]        structure_speed, startup_speed, statistics_speed, compare_speed, gui_gaps,
-                                         export_speed, roundtrip_speed, values_speed, memory_cycles
+                                         export_speed, roundtrip_speed, values_speed, memory_cycles, growth
+
+The loads of `benchmarks.load` are not among them: they take longer, and some 21 GB of disk.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 from benchmarks import (
     compare_speed,
     export_speed,
+    growth,
     gui_gaps,
     memory_cycles,
     roundtrip_speed,
@@ -75,6 +78,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "roundtrip_speed": roundtrip_speed.measure,
     "values_speed": values_speed.measure,
     "memory_cycles": memory_cycles.measure,
+    "growth": growth.measure,
 }
 
 
