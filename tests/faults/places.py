@@ -6,6 +6,7 @@ import ctypes
 import errno
 import functools
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def without_root_rights() -> Iterator[None]:
 @functools.cache
 def can_mount() -> bool:
     """Whether this process may mount: root on a Linux that lets it."""
-    if sys.platform != "linux" or os.geteuid() != 0:
+    if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("mount") is None:
         return False
     with tempfile.TemporaryDirectory() as folder:
         if subprocess.run(["mount", "-t", "tmpfs", "faults", folder], capture_output=True, check=False).returncode:
@@ -92,7 +93,8 @@ def bounded_files(nbytes: int) -> Iterator[None]:
 
 def make_device(path: Path) -> Path:
     """A device of the test's own, like /dev/null: as root, a test could replace the real one."""
-    if os.geteuid() != 0:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
         pytest.skip("needs the right to make devices")
-    os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
     return path

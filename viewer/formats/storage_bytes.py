@@ -23,7 +23,7 @@ from viewer.checkpoint.tensors import (
     TensorRef,
     TensorTable,
 )
-from viewer.errors import MalformedFile, ViewerError
+from viewer.errors import FileChanged, MalformedFile, ViewerError
 from viewer.formats.inflate import InflatedStorage
 from viewer.formats.pieces import AssemblyReader
 from viewer.formats.source import FileSource, changed_since
@@ -117,7 +117,17 @@ class StorageReader:
             source = self._sources.get(number)
             if source is None:
                 facts = self._checkpoint.files[number]
-                source = FileSource(facts.path)
+                try:
+                    source = FileSource(facts.path)
+                except ViewerError as error:
+                    if not isinstance(error.__cause__, FileNotFoundError):
+                        raise
+                    # Of all tensors in it, where "there is no such file" would be said of each.
+                    raise FileChanged(
+                        "the file was moved or deleted since it was opened",
+                        path=facts.path,
+                        advice="Open it again from where it is now",
+                    ) from error
                 changed = changed_since(facts, source.facts)
                 if changed is not None:
                     source.close()
