@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QApplication
 import viewer.gui.window as module
 from viewer.cli.window import WindowOptions
 from viewer.gui.app import run_window
+from viewer.gui.settings import Settings
 
 wanted = int(sys.argv[2])
 timer = None
@@ -32,7 +33,8 @@ def look():
     window = next(widget for widget in QApplication.topLevelWidgets() if isinstance(widget, module.MainWindow))
     pages = window.documents.pages
     if len(pages) == wanted and all(page.checkpoint is not None for page in pages):
-        print(json.dumps([page.path.name for page in pages]), flush=True)
+        is_dark = window.palette().window().color().lightness() < 128
+        print(json.dumps([[page.path.name for page in pages], "dark" if is_dark else "light"]), flush=True)
         window.close()
 
 def watch(window):
@@ -47,6 +49,9 @@ def ask_engine(self):
     shown(self)
     QTimer.singleShot(0, self, lambda: watch(self))
 module.MainWindow.ask_engine = ask_engine
+settings = Settings()
+settings.set("view/theme", sys.argv[3])  # a start that asks for a theme would have a window of its own
+settings.save()
 sys.exit(run_window([Path(sys.argv[1])], WindowOptions()))
 """
 
@@ -57,9 +62,9 @@ def own_screen(screen: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str
         yield {**screen, "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": str(tmp_path / "config")}
 
 
-def start(path: Path, wanted: int, screen: dict[str, str]) -> subprocess.Popen[str]:
+def start(path: Path, wanted: int, screen: dict[str, str], theme: str = "light") -> subprocess.Popen[str]:
     first = subprocess.Popen(
-        [sys.executable, "-c", FIRST, str(path), str(wanted)],
+        [sys.executable, "-c", FIRST, str(path), str(wanted), theme],
         cwd=ROOT, env=screen, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert first.stdout is not None
@@ -74,11 +79,12 @@ def second(*arguments: str | Path, screen: dict[str, str]) -> subprocess.Complet
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_that_files_of_a_second_and_a_third_start_become_tabs(
-    own_screen: dict[str, str], sample_path: Path, tmp_path: Path
+    theme: str, own_screen: dict[str, str], sample_path: Path, tmp_path: Path
 ) -> None:
     copies = [Path(shutil.copy(sample_path, tmp_path / name)) for name in ("b one.pth", "c.pth")]
-    first = start(sample_path, 3, own_screen)
+    first = start(sample_path, 3, own_screen, theme)
     try:
         for path in copies:
             done = second(path, screen=own_screen)
@@ -87,7 +93,7 @@ def test_that_files_of_a_second_and_a_third_start_become_tabs(
     finally:
         first.kill()
         first.communicate()
-    assert json.loads(out) == [sample_path.name, "b one.pth", "c.pth"]
+    assert json.loads(out) == [[sample_path.name, "b one.pth", "c.pth"], theme]
     assert (first.returncode, err) == (0, "")
 
 
@@ -99,5 +105,5 @@ def test_that_after_a_window_was_killed_the_next_start_opens_its_own(
     killed.communicate()
     first = start(sample_path, 1, own_screen)
     out, err = first.communicate(timeout=60)
-    assert json.loads(out) == [sample_path.name]
+    assert json.loads(out)[0] == [sample_path.name]
     assert (first.returncode, err) == (0, "")

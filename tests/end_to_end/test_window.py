@@ -103,9 +103,12 @@ def test_that_closing_the_window_ends_the_engine_in_the_middle_of_its_work(
 
 
 @pytest.mark.skipif(shutil.which("xdotool") is None, reason="xdotool is not installed")
-def test_that_the_command_shows_a_window_that_ctrl_q_closes(sample_path: Path, screen: dict[str, str]) -> None:
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_that_the_command_shows_a_window_that_ctrl_q_closes(
+    theme: str, sample_path: Path, screen: dict[str, str]
+) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "viewer", "--fresh", "--new-window", str(sample_path)],
+        [sys.executable, "-m", "viewer", "--fresh", "--new-window", "--theme", theme, str(sample_path)],
         cwd=ROOT,
         env=screen,
         stdin=subprocess.DEVNULL,
