@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -43,14 +44,21 @@ def test_that_the_documents_point_at_files_that_are_there() -> None:
             assert (document.parent / target).exists(), f"{document.name} points at {target}"
 
 
-def test_that_the_example_in_the_readme_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", text_of("README.md"), re.DOTALL)
-    command = [sys.executable, "-c", example]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
-    lines = result.stdout.splitlines()
+def test_that_the_examples_in_the_readme_run(tmp_path: Path) -> None:
+    reading, writing = re.findall(r"```python\n(.*?)```", text_of("README.md"), re.DOTALL)
+    lines = output_of(reading).splitlines()
     assert lines[0] == "torch zip"
     assert "model/stem.conv.weight float32 (16, 1, 3, 3) 576" in lines
     assert lines[-1].startswith("['collections.OrderedDict', ")
+    lines = output_of(writing.replace('"out.pth"', repr(str(tmp_path / "out.pth")))).splitlines()
+    assert lines[0] == "other numbers"
+    assert any(line.startswith("model/head.weight ") for line in lines)
+    assert lines[-1].split()[0] == hashlib.sha256((tmp_path / "out.pth").read_bytes()).hexdigest()
+
+
+def output_of(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def test_that_the_commands_of_make_in_the_documents_are_there() -> None:
