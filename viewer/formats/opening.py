@@ -109,6 +109,11 @@ def _collector_resting() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                # To the oldest generation at once: what was built is no garbage, and going through it, as the next
+                # allocation would have the collector do, takes 11 ms for 40,000 tensors.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from struct import unpack_from
 from typing import Final
+from weakref import ref
 
 from viewer.checkpoint.dtypes import DTYPES
 from viewer.checkpoint.tensors import INLINE, STORED
@@ -71,8 +72,11 @@ class LegacyReader(PartReader):
 
 
 def _with_nesting(session: PickleSession) -> PickleSession:
+    asking = ref(session)  # its own loader must not keep it, and with it the columns of a file that is closed
+
     def load(data: bytes) -> object:
-        if not begins_legacy(data):
+        session = asking()
+        if session is None or not begins_legacy(data):
             return Problem("a storage is kept in a byte string that is no torch legacy stream")
         try:
             inner = session_beside(session)

@@ -110,7 +110,21 @@ def _make_class(session: PickleSession, module: str, name: str) -> StandInType:
     elif plain == "torch._utils._rebuild_tensor_v2":
         # Found on the type of the class, `__call__` is reached without the detour over `type.__call__`.
         made_by = type("QuickType", (StandInType,), {"__call__": quick_rebuild(session)})
-    return made_by("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
+    made = made_by("StandIn", (), {"__slots__": (), "__new__": make, "dotted": f"{module}.{name}"})
+    session.classes.append(made)
+    return made
+
+
+def retire_classes(session: PickleSession, first: int) -> None:
+    """Make the classes of a pickle that has been read, from the `first` of the session's on, forget the session.
+
+    A class is part of a cycle always, which would keep the columns of a closed file until the collector comes by.
+    """
+    for made in session.classes[first:]:
+        type.__setattr__(made, "__new__", _RETIRED)
+        if type(made) not in (StandInType, CallingType):
+            delattr(type(made), "__call__")
+    del session.classes[first:]
 
 
 def _quick_ordered_dict(general: Builder) -> Builder:
@@ -127,6 +141,9 @@ def _unknown() -> Builder:
         return ObjectStandIn(cls, args, kwargs)
 
     return make
+
+
+_RETIRED: Final = staticmethod(_unknown())
 
 
 def _known(build: Builder) -> Builder:

@@ -11,6 +11,7 @@ from viewer.checkpoint.document import GlobalUse
 from viewer.checkpoint.tensors import INLINE, UNREADABLE, StorageTable, TensorTable
 from viewer.errors import LimitExceeded
 from viewer.formats.limits import LIMITS, Limits
+from viewer.formats.pickle.standins import StandInType
 
 NestedLoader: TypeAlias = Callable[[bytes], object]
 PersistentReader: TypeAlias = Callable[[object], object]
@@ -83,6 +84,8 @@ class PickleSession:
         self.module_sources: dict[str, str] = {}
         """By dotted name: the source code that legacy files keep beside an nn.Module."""
         self.caches: dict[str, dict[int, tuple[object, object]]] = {}
+        self.classes: list[StandInType] = []
+        """Stand-ins of the pickles that are being read."""
         self._warned: set[str] = set()
         self._to_decode = _DECODED_ITEMS
         self._depth = 0

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from viewer.errors import MalformedFile
 from viewer.formats.pickle.careful import read_carefully
 from viewer.formats.pickle.faults import TruncatedPickle, damaged
-from viewer.formats.pickle.known import class_finder
+from viewer.formats.pickle.known import class_finder, retire_classes
 from viewer.formats.pickle.persistent import persistent_reader
 from viewer.formats.pickle.scan import Scan, scan_pickle
 from viewer.formats.pickle.session import Loaded
@@ -51,9 +51,11 @@ def load_pickle(
     # Nearly everything that is made lives on: collecting in between only costs (0.09 s without, 0.22 s with).
     was_enabled = gc.isenabled()
     gc.disable()
+    classes = len(session.classes)
     try:
         return _load(session, data, offset, source_name, partial)
     finally:
+        retire_classes(session, classes)
         session.complete_storages()
         session.forget()
         if was_enabled:
@@ -83,7 +85,12 @@ def _load(session: PickleSession, data: bytes | memoryview, offset: int, source_
 
 def _load_fast(session: PickleSession, data: bytes | memoryview, offset: int, scan: Scan) -> object:
     with memoryview(data) as whole, whole[offset : scan.end] as view:
-        return _unpickler_class(session)(_Whole(view)).load()
+        unpickler = _unpickler_class(session)
+        try:
+            return unpickler(_Whole(view)).load()
+        finally:  # so that the class, which is a cycle, does not keep the session
+            type.__delattr__(unpickler, "find_class")
+            type.__delattr__(unpickler, "persistent_load")
 
 
 def _load_carefully(
