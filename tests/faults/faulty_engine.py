@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from viewer.engine.handlers import HANDLERS, prepare_compute
+from viewer.roundtrip.scratch import PREFIX as SCRATCH
 from viewer.task import Task
 
 ROOT: Final = Path(__file__).parents[2]
@@ -59,8 +61,10 @@ def _met(plan: Path, name: str) -> str:
     return str(fault)
 
 
-def _is_under_way(request: object) -> bool:
-    """Of an export: it has begun to write. Others have begun with their first step."""
+def _is_under_way(name: str, request: object) -> bool:
+    """Of what writes: it has begun to. Others have begun with their first step."""
+    if name == "TryRoundTrip":
+        return any(Path(tempfile.gettempdir()).glob(f"{SCRATCH}{os.getpid()}-*"))
     target = getattr(request, "target", None)
     return not isinstance(target, Path) or any(target.parent.glob(".checkpoint-viewer-*"))
 
@@ -71,7 +75,7 @@ def _faulty(name: str, handler: Callable[..., Task[object]], plan: Path) -> Call
         try:
             while True:
                 yield next(task)
-                if _is_under_way(arguments[0]) and (fault := _met(plan, name)):
+                if _is_under_way(name, arguments[0]) and (fault := _met(plan, name)):
                     commit(fault)
         except StopIteration as stop:
             return stop.value

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.faults.faulty_engine import LAST_WORDS, plant
 from tests.faults.stage import OPERATIONS, Operation, Stage, sha256, staged, temporary_files
 from viewer.engine import client as client_module
 from viewer.gui.theme import Theme
+from viewer.roundtrip.scratch import PREFIX as SCRATCH
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the faults are signals, and bounds of Linux"),
@@ -79,6 +81,7 @@ def demand_nothing_lost(stage: Stage, operation: Operation, hashes: list[str]) -
     assert [sha256(path) for path in files] == hashes
     folder = operation.a.parent
     stage.wait(lambda: not temporary_files(folder))
+    stage.wait(lambda: not list(Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")))
     assert sorted(path.name for path in folder.iterdir()) == [path.name for path in files]
     stage.window.documents.close_all()
     stage.open(operation.b)

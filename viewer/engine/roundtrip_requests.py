@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from viewer.engine.protocol import DocumentRequest, LaneName
+from viewer.engine.protocol import DocumentRequest, LaneName, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,12 @@ class KeepCopy(DocumentRequest):
     @property
     def doing(self) -> str:
         return "keeping a reloaded copy"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveScratch(Request):
+    """Remove what engines that were killed had saved on the way. Result: None."""
+
+    @property
+    def doing(self) -> str:
+        return "removing what was left"

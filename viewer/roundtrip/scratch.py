@@ -21,7 +21,7 @@ def new_folder(what: str) -> Path:
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A folder that is removed whatever happens; those of processes that were killed are removed on the way."""
-    _sweep(Path(tempfile.gettempdir()))
+    sweep()
     folder = new_folder("try")
     try:
         yield folder
@@ -29,8 +29,9 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep(parent: Path) -> None:
-    for folder in parent.glob(f"{PREFIX}*"):
+def sweep() -> None:
+    """Remove the folders of processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         number = folder.name.removeprefix(PREFIX).partition("-")[0]
         if number.isdecimal() and not _is_running(int(number)):
             shutil.rmtree(folder, ignore_errors=True)

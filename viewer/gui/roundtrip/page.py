@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.checkpoint.document import Checkpoint
-from viewer.engine.roundtrip_requests import KeepCopy, TryRoundTrip
-from viewer.errors import Cancelled, LimitExceeded, ViewerError
+from viewer.engine.roundtrip_requests import KeepCopy, RemoveScratch, TryRoundTrip
+from viewer.errors import Cancelled, EngineLost, LimitExceeded, ViewerError
 from viewer.gui.details.notice import Notice
 from viewer.gui.details.page import TEXT_INSET, Page, WordsLabel
 from viewer.gui.details.tabs import TabTools
@@ -222,6 +222,7 @@ class RoundTripPage(QWidget):
     def _fail(self, error: ViewerError) -> None:
         self._job = None
         self._set_buttons()
+        self._remove_left(error)
         if isinstance(error, LimitExceeded) and not self._large:
             self._large = True
             self.notice.show_notice(f"{error.fault[:1].upper()}{error.fault[1:]}.", "Try it all the same")
@@ -242,8 +243,15 @@ class RoundTripPage(QWidget):
 
     def _fail_kept(self, error: ViewerError) -> None:
         self._set_buttons()
+        self._remove_left(error)
         if not isinstance(error, Cancelled):
             self.words.show_words(f"✕ {error}\n\n{self.words.text()}")
+
+    def _remove_left(self, error: ViewerError) -> None:
+        """An engine that was killed could not remove what it had saved on the way; the next one does."""
+        if isinstance(error, EngineLost):
+            bridge = self._tools.bridge
+            bridge.submit(RemoveScratch(), owner=bridge, on_result=_ignore, on_failure=_ignore)
 
     # The parts
 
@@ -322,6 +330,10 @@ class RoundTripPage(QWidget):
         copy_all.triggered.connect(self.copy_all)
         self.table.addAction(copy_all)
         return whole
+
+
+def _ignore(_answer: object) -> None:
+    """Nobody waits for it."""
 
 
 def _way_table(model: WayModel) -> QTableView:
