@@ -94,6 +94,7 @@ def test_that_no_name_in_a_file_is_markup_anywhere_in_the_window(
         client.answer(client.jobs_of(OpenFile)[-1], checkpoint)
     qtbot.waitUntil(lambda: page.tree is not None and page.tree.model.rowCount() > 0)
     for node in range(len(checkpoint.nodes)):
+        assert page.tree is not None
         page.tree.go_to_node(node)
         QApplication.sendPostedEvents()
         assert markup_of(window) == set(), checkpoint.nodes.key[node]
