@@ -37,9 +37,8 @@ def place_storages_task(
     find = directory.by_name.get
     numbers = list(by_key.values())
     # Adding nothing would still cost each of them a copy.
-    records = list(
-        map(find, [prefix + key + suffix for key in by_key] if suffix else [prefix + key for key in by_key])
-    )
+    names = [prefix + key + suffix for key in by_key] if suffix else [prefix + key for key in by_key]
+    records = _in_a_row(directory, names) or list(map(find, names))
     present = [record for record in records if record is not None]
     ranges = yield from locate_task(archive.source, directory, archive.layout, present)
     if big_endian:
@@ -66,6 +65,16 @@ def place_storages_task(
         )
         directory.warnings.append(what)
     return present
+
+
+def _in_a_row(directory: ZipDirectory, names: list[str]) -> list[int | None]:
+    """The records of these names where they stand one after the other, as torch writes them; else nothing.
+
+    To compare names takes a quarter of the time of looking each of them up."""
+    first = directory.by_name.get(names[0]) if names and not directory.duplicates else None
+    if first is None or directory.names[first : first + len(names)] != names:
+        return []
+    return list(range(first, first + len(names)))
 
 
 def _note_checksums(
