@@ -32,6 +32,7 @@ from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.gui.view_memory import remember_columns
+from viewer.report.wording import printable
 from viewer.task import Progress, Task
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class DocumentPage(QWidget):
             on_result=self._take_checkpoint,
             on_failure=self._take_failure,
             on_progress=self._take_progress,
-            title=f"opening {self.path.name}",
+            title=f"opening {printable(self.path.name)}",
         )
 
     @Slot()
@@ -179,7 +180,7 @@ class DocumentPage(QWidget):
     def scan_values(self) -> None:
         """Read all tensors, for the columns and filters of the tree and the problems of the overview."""
         if self._document is not None and self.checkpoint is not None:
-            self.scan.start(self._document, len(self.checkpoint.tensors), self.path.name, self._device)
+            self.scan.start(self._document, len(self.checkpoint.tensors), printable(self.path.name), self._device)
 
     def set_device(self, name: str) -> None:
         """Compute values on another device from now on."""
@@ -354,7 +355,7 @@ class DocumentPage(QWidget):
 class _WaitingPage(QWidget):
     def __init__(self, path: Path, parent: QWidget) -> None:
         super().__init__(parent)
-        title = QLabel(f"Opening {path.name}", self)
+        title = QLabel(f"Opening {printable(path.name)}", self)
         title.setTextFormat(Qt.TextFormat.PlainText)
         title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         title.setWordWrap(True)

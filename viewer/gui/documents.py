@@ -23,6 +23,7 @@ from viewer.gui.settings import Settings
 from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
+from viewer.report.wording import printable
 
 if TYPE_CHECKING:
     from viewer.gui.compare.page import ComparePage
@@ -253,7 +254,7 @@ class DocumentTabs(QTabWidget):
         if checkpoint.warnings:
             count = len(checkpoint.warnings)
             more = "" if count == 1 else f" (and {count - 1:,} more)"
-            text = f"{page.path.name}: {checkpoint.warnings[0]}{more}"
+            text = f"{printable(page.path.name)}: {checkpoint.warnings[0]}{more}"
             self.said.emit(Message("warning", text, "\n".join(checkpoint.warnings), key=f"warnings {page.path}"))
         if page is self.page:
             self.page_changed.emit(page)
@@ -263,7 +264,7 @@ class DocumentTabs(QTabWidget):
         pages = [page for page in self.pages if page.path in self._together and page.checkpoint is not None]
         if opened in self._together and len(pages) == 2:
             self._together = set()
-            text = f"{pages[0].path.name} and {pages[1].path.name} are open in tabs"
+            text = f"{printable(pages[0].path.name)} and {printable(pages[1].path.name)} are open in tabs"
             offer = partial(self.compare_paths, pages[0].path, pages[1].path)
             self.said.emit(Message("info", text, action="Compare them", on_action=offer, key="compare two"))
 
@@ -371,6 +372,7 @@ def _title(path: Path, most: int = _MAX_TITLE) -> str:
 
 
 def _short(name: str, most: int = _MAX_TITLE // 2) -> str:
+    name = printable(name)
     if len(name) > most:
         name = f"{name[: most // 2]}…{name[-(most // 2) :]}"
     return name.replace("&", "&&")  # a single one would mark an access key

@@ -24,6 +24,7 @@ from viewer.errors import ViewerError
 from viewer.gui.icons import IconSet, tinted
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 MessageKind: TypeAlias = Literal["info", "ok", "warning", "error"]
 MAX_MESSAGES: Final = 3
@@ -71,7 +72,15 @@ class Message:
         if isinstance(error, EngineFault):
             parts.append(error.details)
         details = "\n".join(filter(None, parts))
-        return cls("error", str(error), details, action, on_action, key, report=isinstance(error, EngineFault))
+        return cls(
+            "error",
+            "\n".join(map(printable, str(error).split("\n"))),
+            details,
+            action,
+            on_action,
+            key,
+            report=isinstance(error, EngineFault),
+        )
 
 
 class MessageBar(QWidget):

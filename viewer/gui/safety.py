@@ -22,6 +22,7 @@ from viewer.gui.details.tips import cut_middle, plain_tip
 from viewer.gui.dialogs import without_icons
 from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 _MAX_LISTED: Final = 2_000
 _LONGEST: Final = 300
@@ -58,7 +59,7 @@ class SafetyDialog(QDialog):
 
     def __init__(self, theme: Theme, checkpoint: Checkpoint, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(f"What {checkpoint.path.name} names")
+        self.setWindowTitle(f"What {printable(checkpoint.path.name)} names")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         text = QLabel(_EXPLANATION if checkpoint.globals else _NONE, self)
         text.setWordWrap(True)

@@ -14,6 +14,7 @@ from viewer.gui.icons import IconSet, tinted
 from viewer.gui.override import override
 from viewer.gui.recent import Pair, RecentFiles
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 _MAX_LISTED: Final = 8
 _MAX_PAIRS: Final = 3
@@ -141,7 +142,7 @@ class _RecentButton(QPushButton):
     def __init__(self, what: Path | Pair, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._what = what
-        self._name = what.title if isinstance(what, Pair) else what.name
+        self._name = what.title if isinstance(what, Pair) else printable(what.name)
         self._theme = theme
         self.setProperty("role", "link")
         self.setToolTip(plain_tip("\n".join(str(path) for path in sorted(self.paths))))
@@ -159,6 +160,7 @@ class _RecentButton(QPushButton):
         home = str(Path.home())
         if folder == home or folder.startswith(home + "/"):
             folder = "~" + folder[len(home) :]
+        folder = printable(folder)
         self._folder = f"{folder}  ·  missing" if missing else folder
         self.setAccessibleName(f"{self._name}, in {self._folder}")
         self.update()

@@ -43,6 +43,7 @@ from viewer.gui.theme import THEME_CHOICES, Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.gui.tree.panel import TreePanel
 from viewer.gui.unpacking import Unpacker
+from viewer.report.wording import printable
 from viewer.resources import resource_path
 from viewer.tensors.devices import Device
 
@@ -235,7 +236,7 @@ class MainWindow(QMainWindow):
     def _show_page(self, page: DocumentPage | None) -> None:
         comparison = self.documents.comparison
         self._stack.setCurrentWidget(self.documents if self.documents.count() else self.start)
-        name = comparison.title if comparison is not None else "" if page is None else page.path.name
+        name = comparison.title if comparison is not None else "" if page is None else printable(page.path.name)
         self.setWindowTitle(f"{name} — {TITLE}" if name else TITLE)
         self.setWindowFilePath("" if page is None else str(page.path))
         self.status.show_document(None if page is None else page.checkpoint)

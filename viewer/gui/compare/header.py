@@ -14,6 +14,7 @@ from viewer.gui.compare.session import Side
 from viewer.gui.details.tips import plain_tip
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 _SIDES = ("left", "right")
 _LONGEST = 44
@@ -67,7 +68,7 @@ class SideButton(QPushButton):
             if group != heading:
                 self._menu.addSection(group)
                 heading = group
-            action = self._menu.addAction(str(path).replace("&", "&&"))
+            action = self._menu.addAction(printable(str(path)).replace("&", "&&"))
             action.triggered.connect(partial(self._choose, path))
         self._menu.addSeparator()
         self._menu.addAction("Browse…", self.browse_wanted.emit)

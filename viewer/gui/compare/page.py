@@ -30,6 +30,7 @@ from viewer.gui.file_dialogs import OPEN_FILTERS
 from viewer.gui.message_bar import Message
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
+from viewer.report.wording import printable
 
 Choices: TypeAlias = Callable[[], Sequence[tuple[str, Path]]]
 """What could stand on a side: headings ("Open documents", "Recent files") and paths."""
@@ -136,7 +137,7 @@ class ComparePage(QWidget):
     def set_side(self, number: int, path: Path) -> None:
         """Put another file on one side."""
         self._ignored.clear()
-        self._ready(f"Opening {path.name} …")
+        self._ready(f"Opening {printable(path.name)} …")
         self.session.set_side(number, Side(path))
         self._show_sides()
 
@@ -261,7 +262,7 @@ class ComparePage(QWidget):
 
     @Slot(object)
     def _file_changed(self, paths: list[Path]) -> None:
-        names = " and ".join(path.name for path in paths[:2]) + (" and more" if len(paths) > 2 else "")
+        names = " and ".join(printable(path.name) for path in paths[:2]) + (" and more" if len(paths) > 2 else "")
         self._changed = f"{names} changed on disk since the comparison; what is shown is how it was"
         self._show_bars()
 

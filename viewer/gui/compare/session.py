@@ -15,6 +15,7 @@ from viewer.compare.results import CompareOptions, Overview, Structure, ValueBat
 from viewer.engine.protocol import CloseDocument, Compare, CompareStructure, OpenFile
 from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
+from viewer.report.wording import printable
 from viewer.task import Progress
 
 
@@ -33,7 +34,7 @@ class Side:
 
     @property
     def name(self) -> str:
-        name = self.path.name or str(self.path)
+        name = printable(self.path.name or str(self.path))
         return f"{name} › {self.part}" if self.part else name
 
 
@@ -165,7 +166,7 @@ class ComparisonSession(QObject):
             owner=self,
             on_result=lambda checkpoint: self._take_checkpoint(job, checkpoint),
             on_failure=lambda error: self._fail(job, error.about(path)),
-            title=f"opening {path.name}",
+            title=f"opening {printable(path.name)}",
         )
         self._jobs.add(job)
         self._documents[number] = job

@@ -15,6 +15,7 @@ from viewer.gui.format import (
     format_percent,
     format_shape,
 )
+from viewer.report.wording import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def storage_facts(checkpoint: Checkpoint, storage: StorageRef) -> list[Fact]:
     if storage.encoding in (STORED, DEFLATED):
         file = checkpoint.files[storage.file]
         facts += [
-            Fact("file", file.path.name, str(file.path)),
+            Fact("file", printable(file.path.name), str(file.path)),
             Fact("offset in file", format_count(storage.offset), format_exact(storage.offset)),
             size_fact("length in file", storage.length),
         ]
@@ -204,7 +205,7 @@ def usage(tensor: TensorRef) -> Usage | None:
 def file_facts(checkpoint: Checkpoint) -> list[Fact]:
     """What was opened."""
     facts = [
-        Fact("file", checkpoint.path.name or str(checkpoint.path), str(checkpoint.path)),
+        Fact("file", printable(checkpoint.path.name or str(checkpoint.path)), str(checkpoint.path)),
         Fact("folder", str(checkpoint.path.parent)),
         Fact("container", checkpoint.container, plain=True),
         size_fact("size on disk", checkpoint.nbytes),

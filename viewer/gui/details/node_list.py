@@ -13,6 +13,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.gui.details.tips import cut_middle, plain_tip
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _ROW_HEIGHT: Final = 22
@@ -45,7 +46,7 @@ class NodeModel(QAbstractListModel):
 
     def path(self, row: int) -> str:
         assert self._checkpoint is not None
-        return self._checkpoint.path_of(self._nodes[row]) or self._checkpoint.path.name
+        return self._checkpoint.path_of(self._nodes[row]) or printable(self._checkpoint.path.name)
 
     @override
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008

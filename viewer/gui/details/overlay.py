@@ -20,6 +20,7 @@ from viewer.gui.details.tips import cut_middle
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.format import format_count
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 from viewer.tensors.histogram_results import BinRule, SharedHistograms
 from viewer.tensors.results import TensorSummary
 
@@ -175,7 +176,7 @@ class OverlayPage(QWidget):
         nodes = [
             node for node in self._nodes if self._number(node) in by_number or self._number(node) in found.problems
         ]
-        paths = [self._checkpoint.path_of(node) or self._checkpoint.path.name for node in nodes]
+        paths = [self._checkpoint.path_of(node) or printable(self._checkpoint.path.name) for node in nodes]
         names = short_names(paths)
         rows, curves = [], []
         n_outside = sum(summary.histogram.underflow + summary.histogram.overflow for summary in found.summaries)

@@ -20,6 +20,7 @@ from viewer.gui.format import format_count
 from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 from viewer.gui.view_memory import remember_distribution
+from viewer.report.wording import printable
 from viewer.task import run
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class DetailsPanel(QWidget):
         self._node = node
         kind = Kind(checkpoint.nodes.kind[node])
         path = checkpoint.path_of(node)
-        self.header.show_path(path or checkpoint.path.name, copyable=bool(path))
+        self.header.show_path(path or printable(checkpoint.path.name), copyable=bool(path))
         self.overview.show_node(checkpoint, node)
         tensor = checkpoint.tensor_of_node(node)
         if tensor is None:

@@ -17,6 +17,7 @@ from viewer.gui.format import format_bytes, format_count
 from viewer.gui.scan import ScanState, ScanStore
 from viewer.gui.scan_troubles import WORDS, Trouble, trouble_words
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 MOST_ROWS: Final = 100
 """Of the list; the tree's filter shows all."""
@@ -58,7 +59,7 @@ def problem_rows(checkpoint: Checkpoint, store: ScanStore, node_of: Mapping[int,
     for kind, number in islice(ordered, MOST_ROWS):
         node = node_of.get(number, -1)
         path = checkpoint.path_of(node) if node >= 0 else ""
-        name = path or (checkpoint.path.name if node >= 0 else f"tensor {number}")
+        name = path or (printable(checkpoint.path.name) if node >= 0 else f"tensor {number}")
         words = trouble_words(store.rows[number])
         cells = (
             Cell(name, name),

@@ -7,6 +7,8 @@ from typing import Final
 
 from PySide6.QtGui import Qt
 
+from viewer.report.wording import printable
+
 _LONGEST: Final = 2_000
 
 
@@ -18,7 +20,7 @@ def cut_middle(text: str, longest: int = _LONGEST) -> str:
 
 def plain_tip(text: str) -> str:
     """The text as a tip that shows it as it is, cut where it would fill the screen."""
-    text = cut_middle(text)
+    text = "\n".join(map(printable, cut_middle(text).split("\n")))
     if Qt.mightBeRichText(text):
         return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
     return text

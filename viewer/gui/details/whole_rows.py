@@ -18,6 +18,7 @@ from viewer.gui.format import (
     format_percent,
     format_shape,
 )
+from viewer.report.wording import printable
 
 SUM_HEADS: Final = ("tensors", "size", "share")
 LARGEST_HEADS: Final = ("name", "dtype", "shape", "size", "share")
@@ -67,7 +68,7 @@ def largest_rows(checkpoint: Checkpoint, facts: WholeFacts) -> list[JumpRow]:
     for node, nbytes in facts.largest:
         tensor = checkpoint.tensor_of_node(node)
         assert tensor is not None
-        path = checkpoint.path_of(node) or checkpoint.path.name
+        path = checkpoint.path_of(node) or printable(checkpoint.path.name)
         cells = (
             Cell(path, path),
             Cell(tensor.dtype.short, tensor.dtype.name),
@@ -98,7 +99,7 @@ def waste_rows(checkpoint: Checkpoint, facts: WholeFacts) -> list[JumpRow]:
     """The storages with most unused bytes."""
     rows = []
     for waste in facts.wasteful:
-        path = checkpoint.path_of(waste.node) or checkpoint.path.name
+        path = checkpoint.path_of(waste.node) or printable(checkpoint.path.name)
         cells = (
             Cell(path, path),
             Cell(format_count(waste.tensors), right=True),

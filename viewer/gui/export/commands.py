@@ -15,6 +15,7 @@ from viewer.gui.document_page import DocumentPage
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.message_bar import Message
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 if TYPE_CHECKING:
     from viewer.gui.documents import DocumentTabs
@@ -83,7 +84,9 @@ class ExportCommands(QObject):
             return
         there = page.findChild(VerifyDialog)
         if there is None:
-            there = VerifyDialog(self._bridge, self._theme, page.document, page.path.name, self.names, page)
+            there = VerifyDialog(
+                self._bridge, self._theme, page.document, printable(page.path.name), self.names, page
+            )
             there.path_requested.connect(partial(self._go, page))
             dialog = there
 
@@ -111,7 +114,7 @@ class ExportCommands(QObject):
         from viewer.gui.export.names_dialog import OpenDocument
 
         pages = [first, *(page for page in self._tabs.pages if page is not first)]
-        return [OpenDocument(page.document, page.path.name) for page in pages if page.document is not None]
+        return [OpenDocument(page.document, printable(page.path.name)) for page in pages if page.document is not None]
 
     @Slot(object)
     def _open(self, path: Path) -> None:

@@ -38,6 +38,7 @@ from viewer.gui.export.result_view import ResultView
 from viewer.gui.export.rows import CAST_HEADS, CAST_OPTIONAL, cast_listing, cast_words, finding_listings, plan_words
 from viewer.gui.override import override
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 from viewer.task import Progress
 
 _PLAN_AFTER_MS: Final = 150
@@ -80,7 +81,7 @@ class ExportDialog(JobDialog):
         *,
         at_node: bool = False,
     ) -> None:
-        super().__init__(bridge, theme, f"Export {checkpoint.path.name}", parent)
+        super().__init__(bridge, theme, f"Export {printable(checkpoint.path.name)}", parent)
         self._document, self._checkpoint, self._node = document, checkpoint, node
         self._recognition: Recognition | None = None
         self._proposed = self._shown = ""

@@ -13,6 +13,7 @@ from viewer.checkpoint.document import Checkpoint
 from viewer.gui.dialogs import without_icons
 from viewer.gui.format import format_bytes_exact, format_count
 from viewer.gui.theme import Theme
+from viewer.report.wording import printable
 
 _MOST_FILES: Final = 12
 
@@ -20,7 +21,7 @@ _MOST_FILES: Final = 12
 def property_rows(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     """What to show, as it was when the file was opened."""
     rows = [
-        ("Name", checkpoint.path.name),
+        ("Name", printable(checkpoint.path.name)),
         ("Folder", str(checkpoint.path.parent)),
         ("Container", checkpoint.container),
         ("Size", format_bytes_exact(checkpoint.nbytes)),
@@ -30,7 +31,9 @@ def property_rows(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         rows.append(("Changed", _when(files[0].mtime_ns)))
     elif files:
         rows.append(("Files", format_count(len(files))))
-        rows += [("", f"{file.path.name}: {format_bytes_exact(file.nbytes)}") for file in files[:_MOST_FILES]]
+        rows += [
+            ("", f"{printable(file.path.name)}: {format_bytes_exact(file.nbytes)}") for file in files[:_MOST_FILES]
+        ]
         if len(files) > _MOST_FILES:
             rows.append(("", f"and {format_count(len(files) - _MOST_FILES)} more"))
         rows.append(("Last changed", _when(max(file.mtime_ns for file in files))))
@@ -46,7 +49,7 @@ class PropertiesDialog(QDialog):
     def __init__(self, theme: Theme, checkpoint: Checkpoint, parent: QWidget) -> None:
         super().__init__(parent)
         self._path = checkpoint.path
-        self.setWindowTitle(f"Properties of {checkpoint.path.name}")
+        self.setWindowTitle(f"Properties of {printable(checkpoint.path.name)}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         form = QFormLayout()
         form.setHorizontalSpacing(16)
