@@ -52,7 +52,12 @@ class Attack:
         self.rng = random.Random(seed)
         for data in self.pool:  # so that all modules are imported before the hook listens
             self.try_out(data)
-        "".encode("cp437")  # the codec of old names in zip files
+        for codec in (
+            "cp437",
+            "utf-16-le",
+            "utf-16-be",
+        ):  # of old names in zip files, and of text that is no checkpoint
+            "".encode(codec)
         ast.literal_eval('"\\N{SPACE}"')  # names of characters in .npy headers: Python loads their table
         warnings.simplefilter("ignore")  # what `re` thinks of odd patterns
 

@@ -104,3 +104,12 @@ def test_that_names_are_found_by_their_end(tmp_path: Path) -> None:
         assert directory.names_with_end("data.pkl") == expected
         directory.by_name["with\0mark/data.pkl"] = 0
         assert directory.names_with_end("data.pkl") == [*expected, "with\0mark/data.pkl"]
+
+
+def test_that_no_record_reaches_beyond_the_file_where_the_next_is_said_to_lie_there(file: Path) -> None:
+    with FileSource(file) as source:
+        directory = read_directory(source, LIMITS)
+        directory.end = 0  # the records are said to follow the directory
+        directory.header[COUNT - 1] = source.nbytes + 1_000
+        limits = layout_of(source, directory).limit
+    assert max(limits) == source.nbytes

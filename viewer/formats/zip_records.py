@@ -208,7 +208,8 @@ def _limits(directory: ZipDirectory, end_of_file: int) -> array[int]:
     behind = [*(header[number] for number in order[1:]), end_of_file]
     for number, next_at in zip(order, behind, strict=True):
         at = header[number]
-        limits[number] = end if at < end < next_at else next_at
+        # The next header may be said to lie beyond the end of the file.
+        limits[number] = end if at < end < next_at else min(next_at, end_of_file)
     for number, next_number in pairwise(order):
         if header[number] == header[next_number]:
             limits[next_number] = header[number]
