@@ -240,6 +240,32 @@ def test_that_warnings_of_a_file_are_said(
     assert "directory" in window.messages.messages[0].details
 
 
+def test_that_a_hint_takes_the_place_of_the_one_before(
+    qtbot: QtBot, window: MainWindow, client: ScriptedClient, tmp_path: Path
+) -> None:
+    open_made(qtbot, window, client, tmp_path / "a.pth")
+    page = window.documents.page
+    assert page is not None
+    for hint in ("there is no state here", "there is no parameter here"):
+        page.said.emit(hint)
+    assert texts_of(window) == ["there is no parameter here"]
+
+
+def test_that_a_tab_in_the_background_makes_its_details_when_it_is_looked_at(
+    qtbot: QtBot, window: MainWindow, client: ScriptedClient, tmp_path: Path
+) -> None:
+    behind, front = (make_checkpoint(TREE, tmp_path / name) for name in ("a.pth", "b.pth"))
+    window.documents.open_paths([behind.path, front.path])
+    for job, checkpoint in zip(client.jobs_of(OpenFile), (behind, front), strict=True):
+        client.answer(job, checkpoint)
+    first, second = window.documents.pages
+    qtbot.waitUntil(lambda: second.details is not None and second.details.isVisible())
+    assert first.checkpoint is behind
+    assert first.details is None
+    window.documents.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: first.details is not None and first.details.isVisible())
+
+
 def test_that_the_end_of_the_engine_is_one_message_that_opens_again_what_was_lost(
     qtbot: QtBot, window: MainWindow, client: ScriptedClient, tmp_path: Path
 ) -> None:

@@ -99,6 +99,16 @@ def test_that_helpers_find_the_same_numbers(file: Path, answers: list[bool], mon
         assert repr(helped[name]) == repr(alone), name
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_that_a_helper_that_has_nothing_to_do_keeps_no_file_open(file: Path, answers: list[bool]) -> None:
+    for name in ("float32", "bfloat16"):
+        summary(open_checkpoint(file), name)
+    assert any(answers)
+    for helper in CREW._all:
+        kept = [opened.path for opened in psutil.Process(helper.process.pid).open_files()]
+        assert str(file) not in kept
+
+
 def test_that_a_scan_of_all_is_helped_with(file: Path, answers: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     def rows() -> list[str]:
         checkpoint = open_checkpoint(file)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -25,6 +26,7 @@ from viewer.errors import ViewerError
 from viewer.gui.engine_bridge import EngineBridge
 from viewer.gui.job_strip import amount_text
 from viewer.gui.meaning.tabs import Meaning
+from viewer.gui.override import override
 from viewer.gui.recognition import RecognitionStore
 from viewer.gui.scan import ScanStore
 from viewer.gui.scan_troubles import ANY_TROUBLE
@@ -236,9 +238,17 @@ class DocumentPage(QWidget):
         tree.view.setFocus()
         self._later.start()  # the tree is painted before the details are made
 
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self.tree is not None and not self._is_filled:
+            self._later.start()
+
     @Slot()
     def _next_step(self) -> None:
-        """Make, place and fill the details: some hundred widgets, and each step costs some 30 ms."""
+        """Make, place and fill the details, in steps of 30 ms; in a tab that nobody looks at they would only cost."""
+        if not self.isVisible():
+            return
         if self.details is None:
             pages = self._next_page()
             if pages is None:

@@ -295,7 +295,7 @@ class DocumentTabs(QTabWidget):
 
     @Slot(object)
     def _say_info(self, text: str) -> None:
-        self.said.emit(Message("info", text))
+        self.said.emit(Message("info", text, key="hint"))  # the next takes its place
 
     @Slot()
     def _retitle(self) -> None:

@@ -79,8 +79,6 @@ def main() -> None:
                 assert current is not None
                 orders.answer(_answer(current, order, room))
                 continue
-            if current is not None and not isinstance(current, ViewerError):
-                current.close()
             current = _begun(order)
 
 
@@ -102,3 +100,5 @@ def _answer(current: _Pass | ViewerError, job: JobOrder, room: Room) -> JobAnswe
         return current.found(job, room)
     except ViewerError as error:
         return error
+    finally:
+        current.close()  # opened again for the next job: nobody says which is the last, and a file must not stay open

@@ -83,6 +83,8 @@ class FileWatch(QObject):
 def _is_other(fact: FileFacts) -> bool:
     try:
         status = fact.path.stat()
-    except OSError:
+    except FileNotFoundError:
         return True
+    except OSError:  # a drive that is away for a moment
+        return False
     return (status.st_size, status.st_mtime_ns) != (fact.nbytes, fact.mtime_ns)
