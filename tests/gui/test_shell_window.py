@@ -251,6 +251,18 @@ def test_that_a_hint_takes_the_place_of_the_one_before(
     assert texts_of(window) == ["there is no parameter here"]
 
 
+def test_that_very_many_files_become_tabs_one_after_the_other(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{number}.pth" for number in range(70)]
+    window.documents.open_paths([*paths, paths[0], paths[60]])
+    assert 40 <= window.documents.count() < 70
+    qtbot.waitUntil(lambda: window.documents.count() == 70)
+    assert [page.path for page in window.documents.pages] == paths
+    window.documents.close_all()
+    assert window.documents.count() == 0
+
+
 def test_that_a_tab_in_the_background_makes_its_details_when_it_is_looked_at(
     qtbot: QtBot, window: MainWindow, client: ScriptedClient, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -24,12 +25,15 @@ from viewer.gui.slices import SliceRunner
 from viewer.gui.theme import Theme
 from viewer.gui.tree.display import DisplayOptions
 from viewer.report.wording import printable
+from viewer.task import Progress, Task
 
 if TYPE_CHECKING:
     from viewer.gui.compare.page import ComparePage
     from viewer.gui.compare.session import Side
     from viewer.gui.recent import RecentFiles
 
+_AT_ONCE: Final = 40
+"""Tabs that are made at once; more would hold up the window."""
 _MAX_TITLE: Final = 40
 
 
@@ -86,6 +90,8 @@ class DocumentTabs(QTabWidget):
         self._lost: list[Path] = []
         self._recent: RecentFiles | None = None
         self._together: set[Path] = set()
+        self._to_open: deque[Path] = deque()
+        self._adding = SliceRunner(self)
         self._ahead = SliceRunner(self)
         self._is_ahead = False
         self.setDocumentMode(True)
@@ -130,17 +136,15 @@ class DocumentTabs(QTabWidget):
         return [cast("ComparePage", widget) for widget in widgets if not isinstance(widget, DocumentPage)]
 
     def open_paths(self, paths: Iterable[str | os.PathLike[str]]) -> None:
-        """Open files, each in a tab that is there at once; a file that is open already comes to the front. To compare
-        two that are opened together is offered when both are there."""
-        opened: list[Path] = []
-        for given in paths:
-            # No look at the disk here (abspath, not resolve): a network drive may take its time.
-            path = Path(os.path.abspath(given))  # noqa: PTH100
-            page = next((page for page in self.pages if page.path == path), None)
-            if page is None:
-                page = self._add(path)
-            self.setCurrentWidget(page)
-            opened.append(path)
+        """Open files, each in a tab that is there at once (of very many: one after the other); a file that is open
+        already comes to the front. To compare two that are opened together is offered when both are there."""
+        # No look at the disk here (abspath, not resolve): a network drive may take its time.
+        opened = [Path(os.path.abspath(given)) for given in paths]  # noqa: PTH100
+        for path in opened[:_AT_ONCE]:
+            self.setCurrentWidget(self._page_of(path) or self._add(path))
+        self._to_open += opened[_AT_ONCE:]
+        if self._to_open and not self._adding.is_running:
+            self._adding.start(self._add_others(), _ignore)
         self._together = set(opened) if len(opened) == 2 else set()
 
     def set_recent(self, recent: RecentFiles) -> None:
@@ -188,8 +192,12 @@ class DocumentTabs(QTabWidget):
         page.deleteLater()
 
     def close_all(self) -> None:
+        self._adding.stop()
+        self._to_open.clear()
+        self.tabBar().hide()  # it would be laid out anew after each
         while self.count():
-            self.close_tab(0)
+            self.close_tab(self.count() - 1)
+        self.tabBar().show()
 
     def step(self, by: int) -> None:
         """Go to a neighbouring tab, round the ends."""
@@ -214,6 +222,17 @@ class DocumentTabs(QTabWidget):
         """The files whose opening ended with the engine; asked once."""
         lost, self._lost = self._lost, []
         return lost
+
+    def _page_of(self, path: Path) -> DocumentPage | None:
+        return next((page for page in self.pages if page.path == path), None)
+
+    def _add_others(self) -> Task[None]:
+        """Open what waits, behind the tab that is in front: a few at a time, since each takes some 10 ms."""
+        while self._to_open:
+            path = self._to_open.popleft()
+            if self._page_of(path) is None:
+                self._add(path)
+            yield Progress(0, 0)
 
     def _add(self, path: Path) -> DocumentPage:
         options = self.options
@@ -286,7 +305,7 @@ class DocumentTabs(QTabWidget):
             )
 
     def _retry(self, path: Path) -> None:
-        page = next((page for page in self.pages if page.path == path), None)
+        page = self._page_of(path)
         if page is None:
             self.open_paths([path])
         else:
