@@ -88,6 +88,8 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 def raw(tensor: torch.Tensor) -> bytes:
     """The bits of the elements in row-major order."""
     plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    if not plain.numel():  # whose strides torch leaves as they are
+        return b""
     return plain.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
