@@ -28,7 +28,7 @@ from viewer.gui.settings import Settings
 from viewer.gui.theme import Theme
 from viewer.gui.window import MainWindow
 
-PATIENCE_MS: Final = 60_000
+PATIENCE_MS: Final = 30_000
 RESTARTS: Final = 3
 Dialog = TypeVar("Dialog", bound=QDialog)
 

@@ -271,6 +271,7 @@ class EngineClient:
                 if job.cancelled_s is not None:
                     process.send(self._frames(job.number, Cancel(job.number)))
             self._process = process
+            self._changed.notify_all()  # the watch looks after it from now on, before it is ready, too
             if self._closing:
                 process.hang_up()
 
