@@ -99,7 +99,7 @@ def test_that_an_engine_that_is_lost_is_told_of_and_replaced(
     request: pytest.FixtureRequest,
 ) -> None:
     if (name, fault) == ("open", "SIGSTOP"):
-        # In two of three runs of all tests it came to no end; by itself it always does.
+        # In about half of the runs, alone or among others, the stop is not noticed. Why is not known.
         request.applymarker(pytest.mark.xfail(strict=False, reason="an engine that is stopped while it starts"))
     monkeypatch.setattr(client_module, "STOPPED_GRACE_S", 0.2)
     monkeypatch.setattr(client_module, "LOOK_S", 0.1)
